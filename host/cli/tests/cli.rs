@@ -214,12 +214,51 @@ fn granularities_judge_every_byte() {
 }
 
 #[test]
+fn explain_answers_what_was_found_which_rule_decided_and_what_leaves() {
+    let explain = |policy: &str, text: &str| {
+        let out = portcullis(&["explain", "--policy", policy, text], b"");
+        assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+        stdout(&out)
+    };
+    let shown = explain("policies/pii", "Mail x@example.org now.");
+    let rules = std::fs::read_to_string(root().join("policies/pii/pii.cedar")).unwrap();
+    let before = rules.split("@id(\"PII-EMAIL\")").next().unwrap();
+    let line = before.matches('\n').count() + 1;
+    for part in [
+        "divided   \"Mail x@example.org now.\"\n",
+        "found   email: \"x@example.org\", bytes 5 to 18\n",
+        "rule    PII-EMAIL: an e-mail address\n",
+        &format!("in      policies/pii/pii.cedar:{line}:1\n"),
+        "field   classes is email; the rule asks for: all of email\n",
+        "\n  refused   \"x@example.org\"\n",
+        "the reader gets \"Mail  now.\"\n",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    // The stages of the host, and the largest of several values.
+    let shown = explain("policies/clinical", "Take 200 to 6000 mg of ibuprofen. The boat is red. The boat is not red.");
+    for part in [
+        "found   dose_mcg: \"200 to 6000 mg\", bytes 5 to 19\n",
+        "rule    CLIN-DOSE: ",
+        "rule    CONTRADICT-NEGATION: ",
+        "in      the gate's own checks (stage `validation`), as policies/clinical/policy.toml sets them\n",
+        "the reader gets \" The boat is red. \"\n",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+}
+
+#[test]
 fn explain_shows_fields_and_matching_rules() {
     let out = portcullis(&["explain", "--policy", "policies/pii", "--json", "Mail x@example.org now."], b"");
     assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
-    let line = &lines(&out)[0];
-    assert_eq!(line["determination"], "decompose");
-    assert!(line["matching_rules"].as_array().unwrap().iter().any(|r| r == "PII-EMAIL"));
+    let lines = lines(&out);
+    assert_eq!(lines[0]["determination"], "decompose");
+    assert!(lines[0]["matching_rules"].as_array().unwrap().iter().any(|r| r == "PII-EMAIL"));
+    assert_eq!(lines[0]["found"][0]["start"], 5);
+    assert_eq!(lines.last().unwrap()["released"], "Mail  now.");
+    let out = portcullis(&["explain", "--policy", "policies/pii", "-v", "Fine."], b"");
+    assert!(stdout(&out).contains("    classes                []\n"), "{}", stdout(&out));
 }
 
 /// The caller chooses the id of a text, so an id must not be able to control a terminal.

@@ -1,92 +1,148 @@
-//! Explains how a text is mapped and which rows decide. The software evaluator decides; nothing is released.
+//! Explains what the gate does with a text: what was found, which rule decided, and what the reader gets.
 
-use portcullis_core::mutation::SlotSequence;
-use portcullis_core::state::SemanticState;
-use portcullis_core::wire::{Determination, Granularity, Stage};
+use crate::determination::{DecidingField, SpanDetermination};
+use crate::event::{SpanJudgement, StreamEventKind};
+use crate::governor::StreamGovernor;
+use crate::policy_card::PolicyCardError;
+use crate::source::StreamInput;
+use portcullis_card::{CardSession, CardTransport, SessionError};
+use portcullis_core::hex;
+use portcullis_core::state::StreamTask;
+use portcullis_core::wire::{Descriptor, Determination, Granularity};
+use portcullis_image::BankKind;
 use portcullis_image::reference::row_matches;
-use portcullis_image::{BankKind, ImageEvaluator};
-use portcullis_mapping::{SpanInput, TextMapper};
+use portcullis_mapping::ScannedText;
+use portcullis_policy::PolicySourceRange;
 use portcullis_policy::context::{ContextConversionError, ContextConverter};
-use portcullis_policy::{CompiledPackage, PolicyPackage};
 use std::ops::Range;
+use std::sync::Arc;
+use zerocopy::FromBytes;
 
+/// What the gate does with a text.
 #[derive(Clone, Debug)]
-pub struct ExplainedPiece {
-    /// The piece's bytes in the text.
-    pub range: Range<usize>,
-    pub text: String,
-    /// The decision; `None` for inert bytes, which are not judged.
-    pub span: Option<SpanExplanation>,
+pub struct TextExplanation {
+    /// The spans in the order of their judgement; the parts of a divided span follow it.
+    pub spans: Vec<SpanExplanation>,
+    /// What the reader gets.
+    pub released: String,
+    /// Why the gate stopped before the end, if it did.
+    pub stopped: Option<String>,
 }
 
 /// The decision about a span.
 #[derive(Clone, Debug)]
 pub struct SpanExplanation {
+    pub determination: SpanDetermination,
+    pub text: String,
+    /// What the mapping found in the span, in the order of its bytes.
+    pub found: Vec<FoundText>,
+    /// Where the deciding rule is written; `None` for an admit, and for a reason that no rule of the package gives.
+    pub place: Option<PolicySourceRange>,
+    /// The fields that the deciding rule or reason examined.
+    pub fields: Vec<DecidingField>,
     /// Category, under its Cedar name.
     pub category: String,
     /// Every field of the descriptor, under its Cedar name.
     pub context: serde_json::Value,
-    pub determination: Determination,
-    pub stage: Stage,
     /// Ids of rules with a matching row, without duplicates, those of the policy bank first.
     pub rules: Vec<String>,
 }
 
-/// Explains a text piece by piece. `state` is the state before the text; admitted pieces change it. Errors:
-/// [`ContextConversionError`]: a descriptor with a value outside the vocabulary.
-pub fn explain(
-    (package, compiled, mapper): (&PolicyPackage, &CompiledPackage, &TextMapper),
-    state: &mut SemanticState,
-    text: String,
-) -> Result<Vec<ExplainedPiece>, ContextConversionError> {
-    let image = &compiled.image;
-    let evaluator = ImageEvaluator::new(image);
-    let text = mapper.read(text, Granularity::Span);
-    let mut pieces = Vec::new();
-    let mut inert_prefix = false;
-    let mut sequence = 1;
-    for piece in text.pieces() {
-        let mut shown =
-            ExplainedPiece { range: piece.range.clone(), text: text.slice(&piece.range).to_owned(), span: None };
-        if piece.inert {
-            inert_prefix = true;
-            pieces.push(shown);
-            continue;
+/// Bytes of a text in which the mapping found something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundText {
+    /// Name of the class or quantity, or `address`.
+    pub what: String,
+    /// The bytes in the text.
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+/// Errors of an explanation.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplanationError {
+    #[error(transparent)]
+    Card(#[from] PolicyCardError),
+    #[error(transparent)]
+    Context(#[from] ContextConversionError),
+    #[error("the entry of span {0} has not the length of a descriptor")]
+    Descriptor(u32),
+}
+
+/// Judges a whole text on a card, as a recorded stream that goes on after a refusal, and explains each determination.
+///
+/// # Errors
+/// Errors of the session, an entry that the card refused, or a descriptor with a value outside the vocabulary.
+pub fn explain<C: CardTransport>(
+    governor: &Arc<StreamGovernor>,
+    session: &mut CardSession<C>,
+    text: &str,
+    task: &StreamTask,
+) -> Result<TextExplanation, ExplanationError> {
+    let (mut judged, mut ended, mut released) = (Vec::new(), None, String::new());
+    let item = StreamInput::Text { id: "text".into(), text: text.to_owned(), task: task.clone() };
+    let governed = governor.govern(session, [item], |event| -> Result<(), SessionError> {
+        match event.what {
+            StreamEventKind::Determined(judgement) => judged.push(*judgement),
+            StreamEventKind::Released { text, .. } => released.push_str(&text),
+            StreamEventKind::Ended { summary, .. } => ended = Some(summary),
+            _ => {}
         }
-        let candidate = SpanInput {
-            text: &text,
-            span: &piece.range,
-            granularity: Granularity::Span,
-            inert_prefix,
-            depth: 0,
-            alternatives: 0,
-            // Of several values, the largest.
-            choice: text.choices(&piece.range).checked_sub(1),
-            uncertainty: None,
-        };
-        inert_prefix = false;
-        let mapped = mapper.map(state, candidate);
-        let descriptor = mapped.mutation.descriptor(SlotSequence { slot: 0, sequence }, [0; 32]);
-        let verdict = evaluator.judge(&descriptor);
-        let (category, context) = ContextConverter::new(package.vocabulary()).json(&descriptor)?;
-        let mut rules: Vec<String> = Vec::new();
-        for bank in [BankKind::Policy, BankKind::Entropy] {
-            for (index, row) in (0u16..).zip(image.rows(bank)) {
-                if row_matches(row, &descriptor)
-                    && let Some(rule) = compiled.rule_of_row(bank, index)
-                    && !rules.contains(&rule.id)
-                {
-                    rules.push(rule.id.clone());
-                }
+        Ok(())
+    });
+    governed.map_err(PolicyCardError::from)?;
+    let summary = ended.ok_or(PolicyCardError::NotJudged)?;
+    let scanned = governor.policy.mapper.read(text.to_owned(), Granularity::Span);
+    let spans = judged.into_iter().map(|judgement| span(governor, &scanned, judgement));
+    Ok(TextExplanation { spans: spans.collect::<Result<_, _>>()?, released, stopped: summary.stopped })
+}
+
+fn span(
+    governor: &StreamGovernor,
+    scanned: &ScannedText,
+    judgement: SpanJudgement,
+) -> Result<SpanExplanation, ExplanationError> {
+    let SpanJudgement { determination, text, descriptor, fields, .. } = judgement;
+    let bytes = hex::decode::<{ size_of::<Descriptor>() }>(&descriptor)
+        .and_then(|bytes| Descriptor::read_from_bytes(&bytes).ok());
+    let descriptor = bytes.ok_or(ExplanationError::Descriptor(determination.seq))?;
+    let (package, compiled) = (&governor.policy.package, &governor.policy.compiled);
+    let (category, context) = ContextConverter::new(package.vocabulary()).json(&descriptor)?;
+    let mut rules: Vec<String> = Vec::new();
+    for bank in [BankKind::Policy, BankKind::Entropy] {
+        for (index, row) in compiled.rows(bank) {
+            if row_matches(row, &descriptor)
+                && let Some(rule) = compiled.rule_of_row(bank, index)
+                && !rules.contains(&rule.id)
+            {
+                rules.push(rule.id.clone());
             }
         }
-        let (determination, stage) = (verdict.determination, verdict.stage);
-        shown.span = Some(SpanExplanation { category: category.to_string(), context, determination, stage, rules });
-        pieces.push(shown);
-        if determination == Determination::Admit {
-            state.admit(&mapped.mutation, sequence, descriptor.commitment);
-        }
-        sequence += 1;
     }
-    Ok(pieces)
+    let decided = determination.determination != Some(Determination::Admit);
+    let rule = determination.rule.as_deref().filter(|_| decided).and_then(|rule| compiled.rule(rule));
+    let place = rule.and_then(|rule| rule.place.clone());
+    let found = found(governor, scanned, &determination.range());
+    Ok(SpanExplanation { determination, text, found, place, fields, category: category.to_string(), context, rules })
+}
+
+/// What the mapping found in a span.
+fn found(governor: &StreamGovernor, scanned: &ScannedText, span: &Range<usize>) -> Vec<FoundText> {
+    let manifest = governor.policy.package.manifest();
+    let of = |what: &str, range: Range<usize>| {
+        let text = scanned.slice(&range).to_owned();
+        FoundText { what: what.to_owned(), range, text }
+    };
+    let classes = scanned.class_hits(span).filter_map(|(id, range)| {
+        let class = manifest.classes.get(id.index())?;
+        Some(of(&class.name, range))
+    });
+    let quantities = scanned.quantity_hits(span).filter_map(|(slot, range)| {
+        let quantity = manifest.quantities.get(slot)?;
+        Some(of(&quantity.name, range))
+    });
+    let addresses = scanned.refused_addresses(span).map(|range| of("address", range));
+    let mut all: Vec<FoundText> = classes.chain(quantities).chain(addresses).collect();
+    all.sort_by_key(|found| (found.range.start, found.range.end));
+    all
 }

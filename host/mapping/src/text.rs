@@ -9,7 +9,7 @@ use crate::quantity::{Quantities, QuantityHit, QuantityReading};
 use crate::segment::{TextPiece, Whole, clause_cuts, cut, judge_last_connectives, limiting};
 use crate::sentence::sentence_ends;
 use crate::words::{is_boundary, lower, words};
-use portcullis_core::class::ClassSet;
+use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::mutation::StageFinding;
 use portcullis_core::reason::ValidationReason;
 use portcullis_core::wire::Granularity;
@@ -523,6 +523,16 @@ impl ScannedText {
         form(&self.text, self.origin, span, self.language)
     }
 
+    /// The hits that share a byte with a span: class and bytes, in order.
+    pub fn class_hits(&self, span: &Range<usize>) -> impl Iterator<Item = (ClassId, Range<usize>)> {
+        self.hits.touching(span).map(|hit| (hit.class, hit.range.clone()))
+    }
+
+    /// The bytes of the addresses that must not leave and share a byte with a span.
+    pub fn refused_addresses(&self, span: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        self.refused(span).map(|address| address.range.clone())
+    }
+
     /// Classes of the hits that touch a span.
     pub(crate) fn classes(&self, span: &Range<usize>) -> ClassSet {
         self.hits.touching(span).map(|h| h.class).collect()
@@ -666,6 +676,11 @@ impl ScannedText {
     /// The quantities of a span as written in the text.
     pub fn quantities_of(&self, span: &Range<usize>) -> impl Iterator<Item = &str> {
         self.measured(span).map(|quantity| self.slice(&quantity.range))
+    }
+
+    /// The quantities that share a byte with a span: place in the manifest's list, and bytes.
+    pub fn quantity_hits(&self, span: &Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.measured(span).map(|quantity| (quantity.slot, quantity.range.clone()))
     }
 
     /// Quantities that share a byte with a span.

@@ -53,6 +53,6 @@ pub mod vocabulary;
 
 pub use compile::{CompiledPackage, CompiledRule, RowCapacity};
 pub use composition::PackageComposition;
-pub use error::{PolicyPackageError, PolicyProblem};
+pub use error::{PolicyPackageError, PolicyProblem, PolicySourceRange};
 pub use package::PolicyPackage;
 pub use policies::{ImagePolicy, ImagePolicySet, is_composition};

@@ -36,7 +36,8 @@ pub(crate) struct Quantities {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QuantityHit {
     pub(crate) range: Range<usize>,
-    slot: usize,
+    /// Place of the quantity in the manifest's list.
+    pub(crate) slot: usize,
     /// Whether a phrase of `near` is in the sentence.
     is_near: bool,
     /// Each number in the slot's unit, or the reason why it has no value in that unit.
