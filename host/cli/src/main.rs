@@ -37,6 +37,7 @@ mod manual;
 mod open;
 mod output;
 mod policy;
+mod policy_case;
 mod policy_measure;
 mod prefilter;
 mod recording;

@@ -6,6 +6,7 @@ use crate::failure::{CommandFailure, ERROR, REFUSED, SUCCESS, WARNED};
 use crate::lane;
 use crate::open::{self, CardArgs, MemberArg, PolicyArgs, TextLaneArg};
 use crate::output::{digest, digests};
+use crate::policy_case;
 use crate::policy_measure;
 use crate::trial;
 use anyhow::{Context, anyhow};
@@ -112,6 +113,7 @@ pub(crate) enum PolicyCommand {
         json: bool,
     },
     Measure(Box<policy_measure::PolicyMeasureArgs>),
+    Case(policy_case::PolicyCaseArgs),
     Trial(trial::PolicyTrialArgs),
     /// Approve a package or a composition as it lies there: a signature over the digest of its tables, which holds the
     /// digest of its files. Whoever verifies a bundle finds the approval in it (`run --approval`) and believes it when
@@ -160,6 +162,7 @@ pub(crate) fn run(command: &PolicyCommand) -> Result<u8, CommandFailure> {
         }
         PolicyCommand::Compose(args) => compose::run(args),
         PolicyCommand::Measure(args) => policy_measure::run(args),
+        PolicyCommand::Case(args) => policy_case::run(args),
         PolicyCommand::Trial(args) => trial::run(args),
         PolicyCommand::Check { dir, strict } if is_composition(dir) => {
             check_composition(&PackageComposition::load(dir)?, *strict)

@@ -1,7 +1,7 @@
 //! `portcullis bitstream`: a correct folder verifies, and each change is named.
 #![cfg(test)]
 
-use portcullis_test_support::root;
+use portcullis_test_support::{copy_folder, root};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -139,24 +139,11 @@ fn a_changed_file_contradicts_and_a_missing_one_warns() {
     assert!(String::from_utf8_lossy(&out.stderr).contains("manifest.toml"));
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let there = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &there);
-        } else {
-            fs::copy(entry.path(), there).unwrap();
-        }
-    }
-}
-
 #[test]
 fn a_changed_source_is_told_by_what_it_belongs_to() {
     let tree = tempfile::tempdir().unwrap();
     for folder in ["rtl", "bitstreams"] {
-        copy(&root().join(folder), &tree.path().join(folder));
+        copy_folder(&root().join(folder), &tree.path().join(folder));
     }
     let source = ["--source", tree.path().to_str().unwrap()];
     let built = seal("alveo_u250", "device", &[]).0;

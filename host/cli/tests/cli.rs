@@ -261,6 +261,89 @@ fn explain_shows_fields_and_matching_rules() {
     assert!(stdout(&out).contains("    classes                []\n"), "{}", stdout(&out));
 }
 
+#[test]
+fn measure_counts_recall_and_false_alarms_and_names_each_miss() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let harmful = path(
+        "harmful.jsonl",
+        "{\"text\": \"Mail x@example.org.\", \"class\": \"email\"}\n\
+         {\"text\": \"Pay 4111 1111 1111 1111.\", \"class\": \"card\", \"id\": \"c1\"}\n\
+         {\"text\": \"Mail x at example point org.\", \"class\": \"email\", \"id\": \"spelt\"}\n",
+    );
+    let harmless = path("harmless.txt", "Fine.\n\nThe host is 192.0.2.1.\n");
+    let measure = |more: &[&str]| {
+        let args =
+            ["policy", "measure", "policies/pii", "--card", "model", "--harmful", &harmful, "--harmless", &harmless];
+        let out = portcullis(&[&args[..], more].concat(), b"");
+        assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+        stdout(&out)
+    };
+    let shown = measure(&[]);
+    for part in [
+        "harmful: found 2 of 3 = 66.7 % [",
+        "class card: 1 of 1 = 100.0 % [",
+        "class email: 1 of 2 = 50.0 % [",
+        "by PII-EMAIL: 1\n",
+        "line 3, not found: \"Mail x at example point org.\"\n",
+        "harmless: refused 1 of 2 = 50.0 % [",
+        "line 3, by PII-IP: \"The host is 192.0.2.1.\"\n",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&measure(&["--json"])).unwrap();
+    assert_eq!((&json["harmful"]["refused"]["of"], &json["harmful"]["wrong"][0]["id"]), (&2.into(), &"spelt".into()));
+    assert_eq!(json["harmless"]["refused"]["rate"], 500);
+}
+
+/// A record of a bundle becomes a test of a package once; what cannot be found is named.
+#[test]
+fn a_record_becomes_a_test_of_a_package() {
+    let dir = tempfile::tempdir().unwrap();
+    let package = dir.path().join("pii");
+    portcullis_test_support::copy_folder(&root().join("policies/pii"), &package);
+    let tests = package.join("tests.jsonl");
+    let before = std::fs::read_to_string(&tests).unwrap();
+    std::fs::write(&tests, before.trim_end()).unwrap();
+    let case = |record: &str, kind: &[&str]| {
+        let bundle = ["--bundle", "tests/golden/0.1.0/bundle", "--record", record];
+        let args = [&["policy", "case", package.to_str().unwrap()][..], &bundle, kind].concat();
+        let out = portcullis(&args, b"");
+        (out.status.code(), stdout(&out), stderr(&out))
+    };
+    let (code, said, _) = case("2/1", &["--harmful", "--name", "a card in a letter"]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("the package passes it: PII-CARD refuses the text"), "{said}");
+    let (code, said, _) = case("0/1", &["--harmful"]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("the package fails it: nothing in the text is refused"), "{said}");
+    let after = std::fs::read_to_string(&tests).unwrap();
+    let lines: Vec<serde_json::Value> =
+        after.lines().skip(before.lines().count()).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [card, plain] = &lines[..] else { panic!("{after}") };
+    assert!(after.starts_with(&before) && card["name"] == "a card in a letter");
+    assert_eq!((&card["expect"]["determination"], &plain["name"]), (&"reject".into(), &"record 0/1 of bundle".into()));
+    let tested = portcullis(&["policy", "test", package.to_str().unwrap(), "--card", "model"], b"");
+    assert!(stdout(&tested).contains("1 failed"), "{}", stdout(&tested));
+    for (record, kind, why) in [
+        ("2/1", &["--harmless"][..], "the test `a card in a letter` has this text already"),
+        ("1/1", &["--harmless", "--name", "a card in a letter"], "there is a test `a card in a letter` already"),
+        ("99/1", &["--harmless"], "lane 0 has no stream 99"),
+        ("0/99", &["--harmless"], "stream 0 has no record with sequence 99"),
+        ("0/1", &["--harmless", "--lane", "3"], "the bundle has 1 lanes"),
+        ("7", &["--harmless"], "such as `7/12`"),
+        ("0/1", &[], "<--harmless|--harmful>"),
+    ] {
+        let (code, _, said) = case(record, kind);
+        assert!(code != Some(0) && said.contains(why), "{record}: {said}");
+    }
+    assert_eq!(std::fs::read_to_string(&tests).unwrap(), after);
+}
+
 /// The caller chooses the id of a text, so an id must not be able to control a terminal.
 #[test]
 fn control_characters_in_an_identity_reach_no_terminal() {

@@ -80,6 +80,18 @@ fn meaning(lines: &[String]) -> String {
     lines.iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" ")
 }
 
+/// Replaces a list of subcommands by their names, because each has a section of its own.
+fn names_only(lines: &mut Vec<String>) {
+    let Some(from) = lines.iter().position(|line| line == "Commands:") else { return };
+    let to = lines.iter().skip(from).position(String::is_empty).map_or(lines.len(), |length| from + length);
+    let names = lines.drain(from..to).skip(1).filter_map(|line| {
+        let name = line.strip_prefix("  ").filter(|line| !line.starts_with(' '))?;
+        name.split(' ').next().filter(|name| *name != "help").map(str::to_owned)
+    });
+    let names = names.collect::<Vec<_>>().join(", ");
+    lines.insert(from, format!("Commands: {names}"));
+}
+
 /// A section of the page: the text of a command without the common options, then the names of these.
 fn section(name: &str, text: &str, common: &BTreeMap<String, usize>) -> String {
     let (mut lines, mut elsewhere): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -101,6 +113,7 @@ fn section(name: &str, text: &str, common: &BTreeMap<String, usize>) -> String {
             }
         }
     }
+    names_only(&mut lines);
     // Removed options leave empty lines.
     lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
     let mut page = format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());

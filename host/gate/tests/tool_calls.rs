@@ -84,6 +84,29 @@ fn what_is_no_call_is_refused_and_never_guessed() {
     assert_eq!(call("", "{}").unwrap().1, "TOOL-MALFORMED");
 }
 
+/// Equal calls are no loop of statements: a bound of their own counts them, whatever stands between them.
+#[test]
+fn equal_calls_have_a_bound_of_their_own() {
+    for (keys, most) in [("[continuity]\ncalls = 3\n", 3), ("[continuity]\nrepetitions = 1\n", 50)] {
+        let policy = policy(&format!("{MANIFEST}{keys}"), RULES);
+        let look = |number: usize| of_call("look", &format!("{{\"at\":{number}}}"));
+        let steps = (0..most + 2).flat_map(|number| [vec![look(number)], vec![of_call("wait", "{}")]]).collect();
+        let item = StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() };
+        let events = govern(&policy, GateSettings { on_refuse: Some(OnRefuse::Skip), ..settings() }, vec![item]);
+        let (looked, waited): (Vec<_>, Vec<_>) = judged(&events).partition(|judged| judged.text.contains("look"));
+        let answer = |judged: &&SpanJudgement| judged.determination.determination;
+        assert!(looked.iter().all(|judged| answer(judged) == Some(Answer::Admit)), "{keys}");
+        let admitted = waited.iter().filter(|judged| answer(judged) == Some(Answer::Admit)).count();
+        assert_eq!((admitted, waited.len()), (most, most + 2), "{keys}");
+        let last = &waited[most];
+        assert_eq!(last.determination.rule.as_deref(), Some("REPETITION"), "{keys}");
+        assert_eq!(
+            (last.fields[0].field.as_str(), &*last.fields[0].condition),
+            ("calls", &*format!("at most {most} equal calls"))
+        );
+    }
+}
+
 /// Governs steps with alternatives; returns the released text, and the calls in it.
 fn leaves(steps: Vec<Vec<AnswerCandidate>>, release: ReleaseMode) -> (String, Vec<String>) {
     let item = StreamInput::Candidates { id: "a".into(), steps, task: StreamTask::default() };

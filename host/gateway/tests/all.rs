@@ -16,6 +16,7 @@ mod observed;
 mod operation;
 mod receipts;
 mod records;
+mod refusals;
 mod requests;
 mod sessions;
 mod sources;

@@ -457,7 +457,7 @@ fn pii(on_refuse: &str) -> Arc<GatePolicy> {
     } else {
         let copy = tempfile::tempdir().unwrap();
         let copied = copy.path().join("pii");
-        copy_folder(&folder, &copied);
+        portcullis_test_support::copy_folder(&folder, &copied);
         let manifest = std::fs::read_to_string(folder.join("policy.toml")).unwrap();
         let refusal = "[refusal]\non_refuse = \"redact\"\nplaceholder = \"[withheld]\"\n\n[enumerations]";
         std::fs::write(copied.join("policy.toml"), manifest.replacen("[enumerations]", refusal, 1)).unwrap();
@@ -465,19 +465,6 @@ fn pii(on_refuse: &str) -> Arc<GatePolicy> {
     };
     let compiled = package.compile().unwrap_or_else(|error| panic!("{error:?}"));
     Arc::new(GatePolicy::new(package, compiled).unwrap())
-}
-
-fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy_folder(&path, &target);
-        } else {
-            std::fs::copy(&path, &target).unwrap();
-        }
-    }
 }
 
 /// A question to the gateway: which script, over which API, in which form.

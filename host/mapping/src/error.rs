@@ -33,6 +33,16 @@ pub enum MappingError {
         class: String,
         file: String,
     },
+    /// A line of a vocabulary file that is not a phrase.
+    #[error("phrase `{phrase}` in `{file}`: {problem}")]
+    Phrase {
+        file: String,
+        /// The phrase as written.
+        phrase: String,
+        problem: &'static str,
+        /// Place of the error in the phrase, in bytes.
+        at: Range<usize>,
+    },
     /// A regular expression that does not parse.
     #[error("pattern `{regex}` of class `{class}`: {problem}")]
     Pattern {

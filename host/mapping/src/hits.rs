@@ -616,12 +616,10 @@ pub(crate) fn vocabulary(
     };
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty());
     let phrases = lines.map(|line| {
-        let wrong = || {
-            MappingError::Vocabulary(format!(
-                "`{line}` in `{file}`: a phrase begins with a word and has at most {ALTERNATIVES} forms"
-            ))
-        };
-        phrase::alternatives(line, ALTERNATIVES).ok_or_else(wrong)
+        if let Some((problem, at)) = phrase::problem(line, ALTERNATIVES) {
+            return Err(MappingError::Phrase { file: path.clone(), phrase: line.to_owned(), problem, at });
+        }
+        Ok(phrase::alternatives(line, ALTERNATIVES).unwrap_or_default())
     });
     Ok(phrases.collect::<Result<Vec<_>, _>>()?.concat())
 }

@@ -7,7 +7,7 @@ use regex_automata::meta::{Config, Regex};
 use regex_automata::util::syntax;
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{self, Ast, RepetitionKind, RepetitionRange, Span};
-use regex_syntax::hir::{Capture, Hir, HirKind, LookSet, Repetition};
+use regex_syntax::hir::{Capture, ErrorKind, Hir, HirKind, LookSet, Repetition};
 use std::ops::Range;
 
 /// Largest allowed length of a match, in bytes.
@@ -74,7 +74,19 @@ pub(crate) fn bad(class: &str, regex: &str, problem: String, at: Option<Range<us
 fn syntax_error(class: &str, regex: &str, error: &regex_syntax::Error) -> MappingError {
     let (problem, span) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), Some(error.span())),
-        regex_syntax::Error::Translate(error) => (error.kind().to_string(), Some(error.span())),
+        regex_syntax::Error::Translate(error) => {
+            let problem = match error.kind() {
+                ErrorKind::InvalidUtf8 => {
+                    "it could match a part of a character: write `(?u:…)` round it, such as `(?u:.)` or `(?u:[^,])`"
+                        .into()
+                }
+                ErrorKind::UnicodeNotAllowed => {
+                    "a set that names characters outside ASCII needs `(?u:…)` round it, such as `(?u:[äö])`".into()
+                }
+                kind => kind.to_string(),
+            };
+            (problem, Some(error.span()))
+        }
         _ => (error.to_string(), None),
     };
     bad(class, regex, problem, span.map(range))

@@ -303,10 +303,90 @@ pub(crate) fn alternatives(line: &str, most: usize) -> Option<Vec<String>> {
     (!whole.iter().any(slot_first)).then_some(whole)
 }
 
+/// The first round brackets that contain a bar: what is before, in and behind them.
 fn group(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once('(')?;
-    let (inside, behind) = rest.split_once(')')?;
-    inside.contains('|').then_some((before, inside, behind))
+    let open = text.match_indices('(').map(|(at, _)| at);
+    open.into_iter().find_map(|at| {
+        let (before, rest) = (text.get(..at)?, text.get(at + 1..)?);
+        let (inside, behind) = rest.split_once(')')?;
+        (inside.contains('|') && !inside.contains('(')).then_some((before, inside, behind))
+    })
+}
+
+/// What is wrong in a vocabulary line, and where, in bytes. It may have `most` alternatives.
+pub(crate) fn problem(line: &str, most: usize) -> Option<(&'static str, Range<usize>)> {
+    brackets(line).or_else(|| bars(line)).or_else(|| {
+        if count(line) > most {
+            return Some(("its alternatives make too many phrases; divide the line", 0..line.len()));
+        }
+        let slot = ["[words]", "[code]"].into_iter().filter_map(|slot| Some((line.find(slot)?, slot))).min();
+        let (at, slot) = slot.filter(|_| alternatives(line, most).is_none())?;
+        Some(("a phrase begins with a word: put one before the place for other words", at..at + slot.len()))
+    })
+}
+
+/// The number of a line's alternatives.
+fn count(line: &str) -> usize {
+    let (mut count, mut rest) = (1_usize, line);
+    while let Some((_, inside, behind)) = group(rest) {
+        count = count.saturating_mul(inside.split('|').count());
+        rest = behind;
+    }
+    count
+}
+
+/// A square bracket that is not part of a slot of its own.
+fn brackets(line: &str) -> Option<(&'static str, Range<usize>)> {
+    let mut from = 0;
+    while let Some(at) = line.get(from..).and_then(|rest| rest.find(['[', ']'])).map(|at| from + at) {
+        let rest = line.get(at..).unwrap_or_default();
+        if rest.starts_with(']') {
+            return Some(("this bracket closes none; a phrase finds letters and marks, not brackets", at..at + 1));
+        }
+        let Some(end) = rest.find(']').map(|end| at + end + 1) else {
+            return Some((
+                "this bracket is not closed; `[words]` and `[code]` are places for other words",
+                at..line.len(),
+            ));
+        };
+        if !is_slot(line.get(at..end).unwrap_or_default()) {
+            return Some(("only `[words]` and `[code]` are places for other words", at..end));
+        }
+        let apart = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '(' | ')' | '|'));
+        let (before, behind) = (line.get(..at).unwrap_or_default(), line.get(end..).unwrap_or_default());
+        if !apart(before.chars().next_back()) || !apart(behind.chars().next()) {
+            return Some(("a place for other words stands between spaces", at..end));
+        }
+        from = end;
+    }
+    None
+}
+
+/// A bar that is not between one pair of round brackets.
+fn bars(line: &str) -> Option<(&'static str, Range<usize>)> {
+    // The open brackets, each with whether a bar follows it.
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (at, c) in line.char_indices() {
+        match c {
+            '(' => {
+                if open.iter().any(|(_, bar)| *bar) {
+                    return Some(("alternatives cannot hold brackets; write a line for each", at..at + 1));
+                }
+                open.push((at, false));
+            }
+            ')' => {
+                open.pop();
+            }
+            '|' => match open.as_mut_slice() {
+                [] => return Some(("a bar stands between round brackets: `(this|that)`", at..at + 1)),
+                [(_, bar)] => *bar = true,
+                _ => return Some(("alternatives cannot stand in further brackets; write a line for each", at..at + 1)),
+            },
+            _ => {}
+        }
+    }
+    let (at, _) = open.into_iter().find(|(_, bar)| *bar)?;
+    Some(("this bracket with alternatives is not closed", at..line.len()))
 }
 
 /// Whether there is a stemmer for a language.
@@ -402,6 +482,34 @@ mod tests {
         ] {
             assert!(!found("attorney-client privilege", false, text), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_no_phrase_is_marked() {
+        for (line, marked, why) in [
+            ("open [words here", "[words here", "not closed"),
+            ("see a] c", "]", "closes none"),
+            ("a [wrods] b", "[wrods]", "only `[words]`"),
+            ("see [a|b] c", "[a|b]", "only `[words]`"),
+            ("a[words] b", "[words]", "between spaces"),
+            ("[words] first", "[words]", "begins with a word"),
+            ("(a|[code]) b", "[code]", "begins with a word"),
+            ("this|that", "|", "between round brackets"),
+            ("see (a|b c", "(a|b c", "not closed"),
+            ("a (b|(c|d))", "(", "cannot hold brackets"),
+            ("a ((b|c))", "|", "further brackets"),
+        ] {
+            let (problem, at) = problem(line, 256).unwrap_or_else(|| panic!("{line}"));
+            assert!(problem.contains(why), "{line}: {problem}");
+            assert_eq!(&line[at], marked, "{line}");
+        }
+        for line in ["put (your|my) money", "a (b) c", "a ) b (", "no [code]", "a [words] (b|c) [code]", "a (|new) b"] {
+            assert_eq!(problem(line, 256), None, "{line}");
+        }
+        assert!(problem(&"(a|b) ".repeat(9), 256).unwrap().0.contains("too many"));
+        assert!(problem(&"(a|b) ".repeat(900), 256).unwrap().0.contains("too many"));
+        // Brackets without a bar do not hide later ones.
+        assert_eq!(alternatives("a (b) (c|d)", 9).unwrap(), ["a (b) c", "a (b) d"]);
     }
 
     #[test]

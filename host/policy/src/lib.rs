@@ -54,5 +54,5 @@ pub mod vocabulary;
 pub use compile::{CompiledPackage, CompiledRule, RowCapacity};
 pub use composition::PackageComposition;
 pub use error::{PolicyPackageError, PolicyProblem, PolicySourceRange};
-pub use package::PolicyPackage;
+pub use package::{PolicyPackage, TESTS_FILE};
 pub use policies::{ImagePolicy, ImagePolicySet, is_composition};

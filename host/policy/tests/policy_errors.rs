@@ -49,6 +49,9 @@ fn keys_of_a_class_that_say_nothing_about_it() {
         ("inflect", "true", "no vocabulary"),
         ("letters", "\"any\"", "no pattern"),
         ("view", "false", "neither vocabulary nor pattern"),
+        ("private_domains", "[\"acme\"]", "no pattern with the validator `email`"),
+        ("private_domains", "[\"a.acme\"]", "without a dot"),
+        ("private_domains", "[]", "at least two letters"),
     ] {
         let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\n{key} = {value}\n");
         let error = compile(files_with(&text, PERMIT));
@@ -61,6 +64,37 @@ fn keys_of_a_class_that_say_nothing_about_it() {
     }
     let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\nletters = \"some\"\n");
     assert!(compile(files_with(&text, PERMIT)).render().contains("letters = "), "a value that is none");
+}
+
+#[test]
+fn what_is_no_phrase_or_pattern_is_marked_with_its_cure() {
+    for (line, marked, why) in [
+        ("open [words here", "[words here", "this bracket is not closed"),
+        ("[words] first", "[words]", "a phrase begins with a word"),
+        ("a [wrods] b", "[wrods]", "only `[words]` and `[code]`"),
+        ("see (a|b c", "(a|b c", "not closed"),
+    ] {
+        let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\nvocabulary = [\"words.txt\"]\n");
+        let mut files = files_with(&text, PERMIT);
+        files.insert("words.txt".into(), format!("# Words.\nplain words\n{line} # with a note\n").into_bytes());
+        let error = compile(files);
+        let problem = &error.problems()[0];
+        let place = problem.place().unwrap_or_else(|| panic!("no place: {}", error.render()));
+        assert_eq!((place.file.as_str(), place.line()), ("words.txt", 3), "{}", error.render());
+        assert_eq!(&place.source[place.offset..place.offset + place.length], marked);
+        assert!(error.render().contains(why), "{}", error.render());
+    }
+    for (regex, marked, why) in [
+        ("a.*b", ".", "such as `(?u:.)`"),
+        ("a[^@]{1,9}b", "[^@]", "`(?u:[^,])`"),
+        ("(?u:a.*b)", "*", "write `{1,64}`"),
+    ] {
+        let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\npattern = [{{ regex = '{regex}' }}]\n");
+        let error = compile(files_with(&text, PERMIT));
+        let place = error.problems()[0].place().unwrap_or_else(|| panic!("no place: {}", error.render()));
+        assert_eq!(&text[place.offset..place.offset + place.length], marked, "{}", error.render());
+        assert!(error.render().contains(why), "{}", error.render());
+    }
 }
 
 #[test]

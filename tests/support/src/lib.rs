@@ -25,6 +25,20 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a crate of the workspace").to_path_buf()
 }
 
+/// Copies a folder with everything below it.
+pub fn copy_folder(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).expect("the folder can be made");
+    for entry in std::fs::read_dir(from).expect("the folder can be listed") {
+        let entry = entry.expect("an entry can be read");
+        let there = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &there);
+        } else {
+            std::fs::copy(entry.path(), there).expect("a file can be copied");
+        }
+    }
+}
+
 /// A constant with a test policy's `policy.toml`: name, one value per enumeration, and further lines.
 #[macro_export]
 macro_rules! manifest {

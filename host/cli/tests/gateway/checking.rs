@@ -51,7 +51,7 @@ fn a_python_client_shows_only_what_is_proven() {
         Command::new(env!("CARGO_BIN_EXE_portcullis")).args(["ca", "simulation"]).output().unwrap();
     std::fs::write(trust.join("simulation.pem"), root_of_simulations.stdout).unwrap();
     let (policy, upstream) = (folder.path().join("pii"), upstream());
-    copy(&root().join("policies/pii"), &policy);
+    portcullis_test_support::copy_folder(&root().join("policies/pii"), &policy);
     let manifest = std::fs::read_to_string(policy.join("policy.toml")).unwrap();
     let refusal = "\n[refusal]\non_refuse = \"stop\"\ntext = \"<ended>\"\n";
     std::fs::write(policy.join("policy.toml"), manifest + refusal).unwrap();
@@ -112,16 +112,4 @@ fn the_program_on_the_page_of_checking_clients_works() {
     assert!(said.contains(block("text")), "{said}");
     assert!(said.contains("content_filter Birds sing. Write to\n[This answer was ended by policy.]"), "{said}");
     gateway.end();
-}
-
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
-        if path.is_dir() {
-            copy(&path, &to.join(name));
-        } else {
-            std::fs::copy(&path, to.join(name)).unwrap();
-        }
-    }
 }

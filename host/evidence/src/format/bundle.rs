@@ -29,7 +29,7 @@ pub use files::{BundleFiles, DirectoryFiles, MemoryFiles};
 pub use finish::{FinishError, FinishReport, finish};
 pub use folder::README_TEXT;
 pub use heads::LaneHeadReader;
-pub use line::{IndexedLineReader, InputLine, Receipt, SpanLine, StreamLine};
+pub use line::{IndexedLine, IndexedLineReader, InputLine, Receipt, SpanLine, StreamLine};
 pub use manifest::{BundleManifest, ManifestFile, SCHEMA};
 pub use name::{
     APPROVAL, CERTIFICATE, CHAIN, HEADS, IMAGE, INPUTS, MANIFEST, PACKAGE, README, RECEIPTS, RECORDS, SPANS, STREAMS,

@@ -199,9 +199,9 @@ const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Whether an expression begins with a repetition that takes every character of a user name, and may take one alone, and
-/// can end with every label but the first. Then a match that begins inside a user name ends where one ends that begins
-/// with the name, and what follows a host is known where the host ends.
+/// Whether an expression begins with a repetition that takes every character of a user name, and may take one alone,
+/// and can end with every label but the first. Then a match that begins inside a user name ends where one ends that
+/// begins with the name, and what follows a host is known where the host ends.
 fn has_whole_users(hir: &Hir) -> bool {
     let HirKind::Concat(list) = hir.kind() else { return false };
     let unbounded = |part: &Hir| match part.kind() {

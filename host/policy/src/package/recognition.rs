@@ -102,6 +102,19 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
             let span = places.package.of(error);
             at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), span, "here")
         }
+        MappingError::Phrase { file, phrase, problem, at } => {
+            let problem = PolicyProblem::new(PolicyProblemKind::File, format!("a phrase cannot be used: {problem}"));
+            let text = files.get(file).and_then(|bytes| std::str::from_utf8(bytes).ok());
+            let place = text.and_then(|text| Some((text, text.find(phrase.as_str())?)));
+            match place {
+                Some((text, start)) => {
+                    let (offset, length) = (start + at.start, at.len());
+                    problem
+                        .at(PolicySourceRange { file: file.clone(), source: Arc::from(text), offset, length }, "here")
+                }
+                None => problem,
+            }
+        }
         MappingError::VocabularyEncoding { file, .. } => {
             let unreadable = files.get(file).and_then(|bytes| sources::text(file, bytes).err());
             unreadable.unwrap_or_else(|| PolicyProblem::new(PolicyProblemKind::File, error.to_string()))
