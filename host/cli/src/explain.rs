@@ -62,7 +62,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<u8, CommandFailure> {
         outln!("{}", json_line(&last)?);
         return Ok(SUCCESS);
     }
-    print(&explained, &args.policy.policy, args.verbose);
+    let folder = match &args.policy.member.member {
+        Some(name) => args.policy.policy.join("members").join(name),
+        None => args.policy.policy.clone(),
+    };
+    print(&explained, &folder, args.verbose);
     outln!("");
     outln!("policy {}", policy.package.manifest().reference());
     let image = policy.compiled.image.digest();

@@ -11,7 +11,7 @@ use portcullis_core::wire::{Determination, Opcode, Record};
 use portcullis_evidence::bundle::{self, Bundle, BundleError, IndexedLine, IndexedLineReader, SnapshotFiles, SpanLine};
 use portcullis_evidence::log;
 use portcullis_gate::{GateSettings, SaltKey, StreamGovernor, judge_text};
-use portcullis_policy::TESTS_FILE;
+use portcullis_policy::{TESTS_FILE, is_composition};
 use portcullis_verify::console::json_line;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -51,8 +51,6 @@ pub(crate) struct PolicyCaseArgs {
     /// Name of the test. Default: the names of bundle and record.
     #[arg(long)]
     name: Option<String>,
-    #[command(flatten)]
-    member: MemberArg,
 }
 
 /// A record by its stream and its sequence in the stream.
@@ -74,7 +72,11 @@ impl FromStr for RecordName {
 }
 
 pub(crate) fn run(args: &PolicyCaseArgs) -> Result<u8, CommandFailure> {
-    let policy = open::policy(&args.dir, &args.member, TextLaneArg::default())?;
+    if is_composition(&args.dir) {
+        let what = "is a composition: add the test to the member's own package, and compose again";
+        return Err(anyhow!("`{}` {what}", args.dir.display()).into());
+    }
+    let policy = open::policy(&args.dir, &MemberArg { member: None }, TextLaneArg::default())?;
     let span = span(args)?;
     if span.kind != SpanKind::Text {
         return Err(anyhow!("the record is of a tool call, and tests of a package hold texts").into());

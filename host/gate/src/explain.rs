@@ -14,6 +14,8 @@ use portcullis_image::reference::row_matches;
 use portcullis_mapping::ScannedText;
 use portcullis_policy::PolicySourceRange;
 use portcullis_policy::context::{ContextConversionError, ContextConverter};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -143,6 +145,14 @@ fn found(governor: &StreamGovernor, scanned: &ScannedText, span: &Range<usize>) 
     });
     let addresses = scanned.refused_addresses(span).map(|range| of("address", range));
     let mut all: Vec<FoundText> = classes.chain(quantities).chain(addresses).collect();
-    all.sort_by_key(|found| (found.range.start, found.range.end));
+    // The longest first: what several patterns find in the same bytes is shown once.
+    all.sort_by_key(|found| (found.range.start, Reverse(found.range.end)));
+    let mut ends: BTreeMap<String, usize> = BTreeMap::new();
+    all.retain(|found| {
+        let known = ends.entry(found.what.clone()).or_default();
+        let is_new = found.range.end > *known;
+        *known = found.range.end.max(*known);
+        is_new
+    });
     all
 }

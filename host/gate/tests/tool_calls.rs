@@ -99,7 +99,7 @@ fn equal_calls_have_a_bound_of_their_own() {
         let admitted = waited.iter().filter(|judged| answer(judged) == Some(Answer::Admit)).count();
         assert_eq!((admitted, waited.len()), (most, most + 2), "{keys}");
         let last = &waited[most];
-        assert_eq!(last.determination.rule.as_deref(), Some("REPETITION"), "{keys}");
+        assert_eq!(last.determination.rule.as_deref(), Some("LINEAGE-REPETITION"), "{keys}");
         assert_eq!(
             (last.fields[0].field.as_str(), &*last.fields[0].condition),
             ("calls", &*format!("at most {most} equal calls"))

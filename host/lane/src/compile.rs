@@ -218,7 +218,7 @@ fn address_part(
         Some(names) => {
             let [.., widest] = Width::LADDER;
             let wide = ClassForm { hir: relax::widen(&form.hir, widest), ..form.clone() };
-            let check = FormCheck::Email(Rc::new(names.with_users_of(&wide.hir)));
+            let check = FormCheck::Email(Rc::new(names.with_users_of(&form.hir, &wide.hir)));
             let part = part(&wide, index, &check, &[Width::WRITTEN], limits.states / 2, limits)?;
             Ok(FormAutomaton { widened: Some(of_width(widest)), is_list: true, ..part })
         }

@@ -214,8 +214,9 @@ fn a_list_of_domains_misses_no_address() {
     let patterns = [
         (format!(r"(?u:{local}) ?@ ?(?:[a-zA-Z0-9-]{{1,36}}\.){{1,6}}[A-Za-z]{{2,24}}"), true),
         (format!(r"(?u:{local})@(?:[a-zA-Z0-9_]{{1,9}}\.){{1,2}}(?:xn--[a-z0-9]{{1,59}}|[a-z]{{2,24}})"), true),
-        (r"[a-z0-9.]{1,9}@[a-z.]{4,40}".into(), true),
-        (r"[a-z0-9.+-]{2,9}@[a-z.]{4,30}".into(), true),
+        (r"[a-z0-9.]{1,9}@[a-z.]{4,40}".into(), false),
+        (r"[a-z]{1,20}@[a-z.]{4,30}".into(), false),
+        (r"(?u:[A-Za-z0-9.+\x{80}-\x{10FFFF}-]{1,2})@(?:[a-z]{1,9}\.){1,3}[a-z]{2,30}".into(), true),
         (r"[a-z]{1,9}@(?:[a-z]{1,9}\.){1,3}[a-z]{2,3}".into(), false),
     ];
     let texts = if is_long() { 100_000 } else { 2_000 };
@@ -226,6 +227,9 @@ fn a_list_of_domains_misses_no_address() {
             "pattern": [{"regex": regex, "validator": "email"}],
         });
         let (package, mut random, mut counts) = (one_class(class, ""), Random::new(seed), Counts::default());
+        for text in ["git@b.рф now", "ana@abcdefghijklmnopqrstuvwxyz.comet", "git@host.com:x", "svn@x.中国"] {
+            check(&package, &mut random, text, &mut counts);
+        }
         for _ in 0..texts {
             let text: String = (0..random.within(1, 3)).map(|_| address(&mut random)).collect();
             check(&package, &mut random, &text, &mut counts);

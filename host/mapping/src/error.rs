@@ -34,9 +34,11 @@ pub enum MappingError {
         file: String,
     },
     /// A line of a vocabulary file that is not a phrase.
-    #[error("phrase `{phrase}` in `{file}`: {problem}")]
+    #[error("phrase `{phrase}` in line {line} of `{file}`: {problem}")]
     Phrase {
         file: String,
+        /// Number of the line, from 1.
+        line: usize,
         /// The phrase as written.
         phrase: String,
         problem: &'static str,

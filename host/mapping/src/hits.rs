@@ -614,12 +614,12 @@ pub(crate) fn vocabulary(
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Err(MappingError::VocabularyEncoding { class, file: path });
     };
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim()).filter(|line| !line.is_empty());
-    let phrases = lines.map(|line| {
-        if let Some((problem, at)) = phrase::problem(line, ALTERNATIVES) {
-            return Err(MappingError::Phrase { file: path.clone(), phrase: line.to_owned(), problem, at });
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or("").trim());
+    let phrases = lines.zip(1..).filter(|(line, _)| !line.is_empty()).map(|(phrase, line)| {
+        if let Some((problem, at)) = phrase::problem(phrase, ALTERNATIVES) {
+            return Err(MappingError::Phrase { file: path.clone(), line, phrase: phrase.to_owned(), problem, at });
         }
-        Ok(phrase::alternatives(line, ALTERNATIVES).unwrap_or_default())
+        Ok(phrase::alternatives(phrase, ALTERNATIVES).unwrap_or_default())
     });
     Ok(phrases.collect::<Result<Vec<_>, _>>()?.concat())
 }

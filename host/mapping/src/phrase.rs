@@ -319,9 +319,11 @@ pub(crate) fn problem(line: &str, most: usize) -> Option<(&'static str, Range<us
         if count(line) > most {
             return Some(("its alternatives make too many phrases; divide the line", 0..line.len()));
         }
-        let slot = ["[words]", "[code]"].into_iter().filter_map(|slot| Some((line.find(slot)?, slot))).min();
-        let (at, slot) = slot.filter(|_| alternatives(line, most).is_none())?;
-        Some(("a phrase begins with a word: put one before the place for other words", at..at + slot.len()))
+        let Some(phrases) = alternatives(line, most) else {
+            return Some(("a phrase begins with a word: put one before a place for other words", 0..line.len()));
+        };
+        let nothing = phrases.iter().any(String::is_empty);
+        nothing.then_some(("an alternative leaves no word of the phrase", 0..line.len()))
     })
 }
 
@@ -341,7 +343,7 @@ fn brackets(line: &str) -> Option<(&'static str, Range<usize>)> {
     while let Some(at) = line.get(from..).and_then(|rest| rest.find(['[', ']'])).map(|at| from + at) {
         let rest = line.get(at..).unwrap_or_default();
         if rest.starts_with(']') {
-            return Some(("this bracket closes none; a phrase finds letters and marks, not brackets", at..at + 1));
+            return Some(("this bracket closes none; a `pattern` can find brackets", at..at + 1));
         }
         let Some(end) = rest.find(']').map(|end| at + end + 1) else {
             return Some((
@@ -350,7 +352,10 @@ fn brackets(line: &str) -> Option<(&'static str, Range<usize>)> {
             ));
         };
         if !is_slot(line.get(at..end).unwrap_or_default()) {
-            return Some(("only `[words]` and `[code]` are places for other words", at..end));
+            return Some((
+                "only `[words]` and `[code]` are places for other words; a `pattern` can find brackets",
+                at..end,
+            ));
         }
         let apart = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '(' | ')' | '|'));
         let (before, behind) = (line.get(..at).unwrap_or_default(), line.get(end..).unwrap_or_default());
@@ -492,8 +497,9 @@ mod tests {
             ("a [wrods] b", "[wrods]", "only `[words]`"),
             ("see [a|b] c", "[a|b]", "only `[words]`"),
             ("a[words] b", "[words]", "between spaces"),
-            ("[words] first", "[words]", "begins with a word"),
-            ("(a|[code]) b", "[code]", "begins with a word"),
+            ("[words] first", "[words] first", "begins with a word"),
+            ("(a|[code]) b", "(a|[code]) b", "begins with a word"),
+            ("(alpha|)", "(alpha|)", "leaves no word"),
             ("this|that", "|", "between round brackets"),
             ("see (a|b c", "(a|b c", "not closed"),
             ("a (b|(c|d))", "(", "cannot hold brackets"),

@@ -70,13 +70,13 @@ fn keys_of_a_class_that_say_nothing_about_it() {
 fn what_is_no_phrase_or_pattern_is_marked_with_its_cure() {
     for (line, marked, why) in [
         ("open [words here", "[words here", "this bracket is not closed"),
-        ("[words] first", "[words]", "a phrase begins with a word"),
+        ("[words] first", "[words] first", "a phrase begins with a word"),
         ("a [wrods] b", "[wrods]", "only `[words]` and `[code]`"),
         ("see (a|b c", "(a|b c", "not closed"),
     ] {
         let text = format!("{MANIFEST}\n[[class]]\nname = \"keyed\"\nvocabulary = [\"words.txt\"]\n");
         let mut files = files_with(&text, PERMIT);
-        files.insert("words.txt".into(), format!("# Words.\nplain words\n{line} # with a note\n").into_bytes());
+        files.insert("words.txt".into(), format!("# Not {line}.\nplain words\n{line} # with a note\n").into_bytes());
         let error = compile(files);
         let problem = &error.problems()[0];
         let place = problem.place().unwrap_or_else(|| panic!("no place: {}", error.render()));

@@ -94,16 +94,20 @@ impl DomainNames {
             HirKind::Alternation(list) => list.iter().all(|part| self.apply_to(part)),
             HirKind::Concat(list) => list.last().is_some_and(|last| self.apply_to(last)),
             HirKind::Repetition(of) => {
-                holds(&of.sub, &[('a', 'z')]) && of.greedy && of.max.is_none_or(|max| max > self.longest)
+                // A set with the full stop takes several labels, so that its bound may end it inside the last one.
+                holds(&of.sub, &[('a', 'z')])
+                    && !holds(&of.sub, &[('.', '.')])
+                    && of.greedy
+                    && of.max.is_none_or(|max| max > self.longest)
             }
             _ => false,
         }
     }
 
-    /// The names for a form. If every match could also begin with a whole user name and end with
+    /// The names for a form, as `written` and `widened`. If every match could also begin with a whole user name and end with
     /// its host, the name is read.
-    pub(crate) fn with_users_of(self, hir: &Hir) -> Self {
-        Self { has_users: has_whole_users(hir), ..self }
+    pub(crate) fn with_users_of(self, written: &Hir, widened: &Hir) -> Self {
+        Self { has_users: takes_users(written) && has_whole_users(widened), ..self }
     }
 
     pub(super) const fn start(&self, inside: bool) -> CheckState {
@@ -129,6 +133,8 @@ impl DomainNames {
             (LOCAL, b'@') => FIRST,
             (LOCAL | FOUND, _) => state,
             (HOST, _) if is_host(byte) => HOST,
+            // A label in another script may be the name at the end.
+            (HOST, 0x80..) => FOUND,
             (FIRST, b'.') => ROOT,
             (FIRST | HOST, _) => FIRST,
             (_, 0x80.. | b'A'..=b'Z') => FOUND,
@@ -219,6 +225,16 @@ fn has_whole_users(hir: &Hir) -> bool {
     }
 }
 
+/// Whether the first repetition of an expression takes at least the letters of each of [`REPOSITORIES`].
+fn takes_users(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Capture(of) => takes_users(&of.sub),
+        HirKind::Concat(list) => list.first().is_some_and(takes_users),
+        HirKind::Repetition(of) => of.max.is_none_or(|max| max >= MOST_LETTERS),
+        _ => false,
+    }
+}
+
 /// Whether an expression is a set that holds all of these ranges.
 fn holds(hir: &Hir, ranges: &[(char, char)]) -> bool {
     let HirKind::Class(class) = hir.kind() else { return false };
@@ -289,10 +305,12 @@ mod tests {
     #[test]
     fn the_letter_behind_a_match_decides_only_where_the_match_takes_all_letters() {
         let names = DomainNames::new(&["com".to_owned()], 63);
-        for pattern in [r"\w{1,9}@(?:x\.){1,6}(?:xn--[A-Za-z0-9-]{1,59}|[A-Za-z]{2,24})", "@[a-z.]{4,}"] {
+        for pattern in [r"\w{1,9}@(?:x\.){1,6}(?:xn--[A-Za-z0-9-]{1,59}|[A-Za-z]{2,24})", r"@[a-z.]{2,9}\.[a-z]{2,}"] {
             assert!(names.apply_to(&hir(pattern)), "{pattern}");
         }
-        for pattern in [r"\w{1,9}@x\.com", "@[a-z.]{2,24}?", "@x[.]([a-f]{2,24}|[a-z]{2,24})", "@x[.][a-z]{2,3}"] {
+        for pattern in
+            [r"\w{1,9}@x\.com", "@[a-z.]{4,30}", "@[a-z]{2,24}?", "@x[.]([a-f]{2,24}|[a-z]{2,24})", "@x[.][a-z]{2,3}"]
+        {
             assert!(!names.apply_to(&hir(pattern)), "{pattern}");
         }
     }
@@ -302,6 +320,9 @@ mod tests {
         let names = DomainNames { has_users: true, ..DomainNames::new(&["com".to_owned()], 63) };
         let found = |text: &str, rest: &str| {
             let mut state = text.bytes().try_fold(USER, |state, byte| names.step(state, byte)).unwrap();
+            if is_decided(state) {
+                return true;
+            }
             for next in rest.bytes().map(Some).chain([None]) {
                 match names.ends(state, next) {
                     FormCheckResult::Open(then) => state = then,
@@ -323,6 +344,7 @@ mod tests {
             ("git @b.com", ":a"),
             ("git@b.com", "_x:a"),
             ("git@b_.com", ":a"),
+            ("git@b.\u{440}\u{444}", " a"),
         ] {
             assert!(found(text, rest), "{text}{rest}");
         }

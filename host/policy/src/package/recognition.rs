@@ -102,10 +102,13 @@ fn problem(error: &MappingError, text: &str, places: &Places, files: &BTreeMap<S
             let span = places.package.of(error);
             at(PolicyProblem::new(PolicyProblemKind::Manifest, error.to_string()), span, "here")
         }
-        MappingError::Phrase { file, phrase, problem, at } => {
+        MappingError::Phrase { file, line, phrase, problem, at } => {
             let problem = PolicyProblem::new(PolicyProblemKind::File, format!("a phrase cannot be used: {problem}"));
             let text = files.get(file).and_then(|bytes| std::str::from_utf8(bytes).ok());
-            let place = text.and_then(|text| Some((text, text.find(phrase.as_str())?)));
+            let place = text.and_then(|text| {
+                let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+                Some((text, before + text.get(before..)?.find(phrase.as_str())?))
+            });
             match place {
                 Some((text, start)) => {
                     let (offset, length) = (start + at.start, at.len());
