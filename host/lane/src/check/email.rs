@@ -104,8 +104,8 @@ impl DomainNames {
         }
     }
 
-    /// The names for a form, as `written` and `widened`. If every match could also begin with a whole user name and end with
-    /// its host, the name is read.
+    /// The names for a form, as `written` and `widened`. If every match could also begin with a whole user name and end
+    /// with its host, the name is read.
     pub(crate) fn with_users_of(self, written: &Hir, widened: &Hir) -> Self {
         Self { has_users: takes_users(written) && has_whole_users(widened), ..self }
     }
