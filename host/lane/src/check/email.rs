@@ -44,6 +44,8 @@ const MOST_LETTERS: CheckState = 3;
 const IN_ASCII: &str = "xn--";
 /// Stands for any rest of a label. No label has this byte.
 const ANY: u8 = 0xff;
+/// Stands for any small letter. No label has this byte.
+const LETTER: u8 = 0xfe;
 
 /// The names that end an address, as an automaton over their letters in which equal rests are one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,13 +65,13 @@ struct DomainNode {
 }
 
 impl DomainNames {
-    /// Of a name with more than `most` letters, only so many are compared.
+    /// Of a name with more than `most` letters, only so many are compared, and the number of the others.
     pub(crate) fn new(names: &[String], most: usize) -> Self {
         let longest = names.iter().map(String::len).max().unwrap_or(0);
         let compared = |name: &String| {
-            let name = name.to_ascii_lowercase().into_bytes();
-            let begin = name.get(..most).filter(|_| name.len() > most);
-            begin.map(|begin| [begin, &[ANY]].concat()).unwrap_or(name)
+            let mut name = name.to_ascii_lowercase().into_bytes();
+            name.iter_mut().skip(most).for_each(|letter| *letter = LETTER);
+            name
         };
         let in_ascii = [IN_ASCII.as_bytes(), &[ANY]].concat();
         let compared: Vec<Vec<u8>> = names.iter().map(compared).chain([in_ascii]).collect();
@@ -146,7 +148,8 @@ impl DomainNames {
 
     fn in_label(&self, state: CheckState, byte: u8) -> CheckState {
         let Some(node) = self.node(state) else { return OTHER };
-        match node.next.iter().find(|(next, _)| *next == byte) {
+        let reads = |next: u8| next == byte || next == LETTER && byte.is_ascii_lowercase();
+        match node.next.iter().find(|(next, _)| reads(*next)) {
             Some((_, next)) if self.nodes.get(*next).is_some_and(DomainNode::is_any) => FOUND,
             Some((_, next)) => u32::try_from(*next).map_or(OTHER, |next| ROOT + next),
             None if node.ends && !byte.is_ascii_lowercase() => FOUND,
@@ -300,6 +303,26 @@ mod tests {
         }
         // The small letter belongs to the label; a capital begins the next sentence.
         assert_eq!([b'm', b'M', b' ', b'.'].map(|next| found("a@b.co", Some(next))), [false, true, true, true]);
+    }
+
+    #[test]
+    fn of_a_long_name_the_first_letters_and_the_length_count() {
+        let names = DomainNames::new(&["services", "serif", "se"].map(String::from), 4);
+        let found = |text: &str| {
+            let state = text.bytes().try_fold(LOCAL, |state, byte| names.step(state, byte)).unwrap();
+            is_decided(state) || names.ends(state, None) == FormCheckResult::Accepted
+        };
+        for (label, is_name) in [
+            ("services", true),
+            ("servings", true),
+            ("service", false),
+            ("servicess", false),
+            ("serix", true),
+            ("ser", false),
+            ("se", true),
+        ] {
+            assert_eq!(found(&format!("a@b.{label}")), is_name, "{label}");
+        }
     }
 
     #[test]
