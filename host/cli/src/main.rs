@@ -69,7 +69,7 @@ struct PortcullisArgs {
 enum PortcullisCommand {
     /// Govern texts or candidates, and release what is admitted.
     Run(Box<run::RunArgs>),
-    /// Show how one text is mapped, and which rows decide.
+    /// Say what the gate does with one text: what was found, which rule decided, what the reader gets.
     Explain(explain::ExplainArgs),
     /// Write, check, test and compare policies.
     #[command(subcommand)]

@@ -23,7 +23,8 @@ use std::sync::Arc;
 
 /// Add the text of a record to the tests of a package: what must leave whole from now on, or must not.
 ///
-/// A refusal names its record as `STREAM/SEQUENCE` (`portcullis.streams[].refusals` of an answer, `report`). The bundle
+/// A refusal names its record as `STREAM/SEQUENCE` (`portcullis.streams[].refusals` of an answer). On a card with
+/// several lanes, streams are counted in each lane, as in `streams.jsonl`: compare the text that is printed. The bundle
 /// is not verified. Prints whether the package passes the test already.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -85,8 +86,6 @@ pub(crate) fn run(args: &PolicyCaseArgs) -> Result<u8, CommandFailure> {
     let RecordName { stream, sequence } = args.record;
     let bundle = args.bundle.file_name().unwrap_or_default().to_string_lossy();
     let name = args.name.clone().unwrap_or_else(|| format!("record {stream}/{sequence} of {bundle}"));
-    append(&args.dir.join(TESTS_FILE), &name, &span.text, must)?;
-
     let settings = GateSettings { streams: 1, ..GateSettings::new(SaltKey::from_bytes([0; 32])) };
     let governor = Arc::new(StreamGovernor::new(Arc::clone(&policy), settings).map_err(anyhow::Error::from)?);
     let config = SessionConfig { text_stride_log2: policy.text_stride_log2(), ..SessionConfig::default() };
@@ -94,6 +93,7 @@ pub(crate) fn run(args: &PolicyCaseArgs) -> Result<u8, CommandFailure> {
     let verdict = judge_text(&governor, &mut session, &name, &span.text, &StreamTask::default());
     let verdict = verdict.map_err(anyhow::Error::from)?;
     session.close()?;
+    append(&args.dir.join(TESTS_FILE), &name, &span.text, must)?;
     let kind = if args.harmful { "harmful" } else { "harmless" };
     outln!("{}: a {kind} text, {:?}", args.dir.join(TESTS_FILE).display(), span.text);
     match (verdict.determination == must, verdict.rule) {

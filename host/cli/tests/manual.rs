@@ -113,7 +113,9 @@ fn section(name: &str, text: &str, common: &BTreeMap<String, usize>) -> String {
             }
         }
     }
-    names_only(&mut lines);
+    if name != "portcullis" {
+        names_only(&mut lines);
+    }
     // Removed options leave empty lines.
     lines.dedup_by(|line, before| line.is_empty() && before.is_empty());
     let mut page = format!("\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());

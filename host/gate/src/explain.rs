@@ -74,7 +74,8 @@ pub enum ExplanationError {
 /// Judges a whole text on a card, as a recorded stream that goes on after a refusal, and explains each determination.
 ///
 /// # Errors
-/// Errors of the session, an entry that the card refused, or a descriptor with a value outside the vocabulary.
+/// Errors of the session, a text that was not judged, or a descriptor with a value outside the vocabulary. A span that
+/// the card refused to judge has a fault in its determination.
 pub fn explain<C: CardTransport>(
     governor: &Arc<StreamGovernor>,
     session: &mut CardSession<C>,

@@ -147,11 +147,12 @@ impl DomainNames {
     }
 
     fn in_label(&self, state: CheckState, byte: u8) -> CheckState {
-        let Some(node) = self.node(state) else { return OTHER };
+        // What is unknown is reported.
+        let Some(node) = self.node(state) else { return FOUND };
         let reads = |next: u8| next == byte || next == LETTER && byte.is_ascii_lowercase();
         match node.next.iter().find(|(next, _)| reads(*next)) {
             Some((_, next)) if self.nodes.get(*next).is_some_and(DomainNode::is_any) => FOUND,
-            Some((_, next)) => u32::try_from(*next).map_or(OTHER, |next| ROOT + next),
+            Some((_, next)) => u32::try_from(*next).map_or(FOUND, |next| ROOT + next),
             None if node.ends && !byte.is_ascii_lowercase() => FOUND,
             None if byte == b'.' => ROOT,
             None => OTHER,
