@@ -15,8 +15,8 @@ const COURTS: &str = r"(?:UKSC|UKHL|UKPC|UKUT|UKFTT|UKEAT|EWCA (?:Civ|Crim)|EWHC
 /// Names of codes and treaties after the number of an article or section. Capitalised names need no entry here.
 const LAWS: &str =
     r"(?:GDPR|UK GDPR|DS-?GVO|RGPD|AVG|TFEU|TEU|AEUV|EUV|ECHR|EMRK|GRC|GG|BGB|ABGB|ZGB|OR|StGB|StPO|ZPO|HGB)";
-/// Number of the forms at the start of [`FORMS`] that are links.
-const LINKS: usize = 2;
+/// Kinds of the forms at the start of [`FORMS`]; the others name sources.
+const KINDS: [CitationKind; 3] = [CitationKind::Link, CitationKind::Link, CitationKind::Standard];
 /// The host whose links are DOIs (ISO 26324).
 const DOI_HOST: &str = "doi.org/10.";
 /// The forms of citations; a longer form precedes the shorter forms with which it begins.
@@ -24,13 +24,14 @@ const FORMS: &[&str] = &[
     // URLs (RFC 3986), ignoring case, and host names that begin with `www`.
     r#"(?i:(?-u:\b)(?:https?|ftp)://)[^\s"<>]{1,500}"#,
     r#"(?i:(?-u:\b)www\.[a-z0-9-]{1,63})\.[^\s"<>]{1,300}"#,
-    // DOI (ISO 26324), PubMed, arXiv, registries, RFC series, ISSN (ISO 3297).
+    // The RFC series.
+    r"(?i:(?-u:\b)rfc[ -]?[0-9]{1,5}(?-u:\b))",
+    // DOI (ISO 26324), PubMed, arXiv, registries, ISSN (ISO 3297).
     r#"(?-u:\b)10\.[0-9]{4,9}/[^\s"<>]{1,200}"#,
     r"(?i:(?-u:\b)pmid:? {0,2}[0-9]{1,9}(?-u:\b))",
     r"(?-u:\b)PMC[0-9]{5,9}(?-u:\b)",
     r"(?i:(?-u:\b)arxiv: ?(?:[0-9]{4}\.[0-9]{4,5}|[a-z-]{2,12}(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]{1,2})?)",
     r"(?-u:\b)NCT[0-9]{8}(?-u:\b)",
-    r"(?i:(?-u:\b)rfc[ -]?[0-9]{1,5}(?-u:\b))",
     r"(?i:(?-u:\b)issn:? ?[0-9]{4}-[0-9]{3}[0-9x](?-u:\b))",
     // Codes of the United States.
     r"(?-u:\b)[0-9]{1,3} U\.? ?S\.? ?C\.?(?: ?A\.)? (?:§{1,2} ?)?[0-9]{1,5}[a-z]{0,2}(?:[-–][0-9]{1,5}[a-z]?)?(?:\([0-9A-Za-z]{1,4}\)){0,4}",
@@ -89,12 +90,22 @@ pub(crate) fn unfinished(text: &str, view: Option<&MatchingView>) -> usize {
     begun.of_patterns(text).min(seen)
 }
 
+/// What a citation names, by its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CitationKind {
+    /// A source: a DOI, a case, a statute, an author with a year.
+    Source,
+    /// A technical standard, which texts name as they name a product.
+    Standard,
+    /// An address that leads somewhere.
+    Link,
+}
+
 /// A citation in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Citation {
     pub(crate) range: Range<usize>,
-    /// Whether it is an address that does not name a source by its form, as a DOI does.
-    pub(crate) link: bool,
+    pub(crate) kind: CitationKind,
 }
 
 impl Citation {
@@ -144,12 +155,14 @@ pub(crate) fn joined(
 
 /// Sorts citations, and joins those that overlap. A part of a link is not a source of its own.
 fn join_citations(mut found: Vec<Citation>) -> Vec<Citation> {
-    found.sort_by_key(|found| (found.range.start, found.range.end, found.link));
+    found.sort_by_key(|found| (found.range.start, found.range.end, found.kind));
     let mut joined: Vec<Citation> = Vec::new();
     for found in found {
         match joined.last_mut() {
             Some(last) if found.range.start < last.range.end => {
-                last.link &= found.link || found.range.end <= last.range.end;
+                if found.range.end > last.range.end {
+                    last.kind = last.kind.min(found.kind);
+                }
                 last.range.end = last.range.end.max(found.range.end);
             }
             _ => joined.push(found),
@@ -180,12 +193,13 @@ fn matches<'a>(patterns: &'a Regex, text: &'a str) -> impl Iterator<Item = Citat
 }
 
 fn matched(found: &Match) -> Citation {
-    Citation { range: found.range(), link: found.pattern().as_usize() < LINKS }
+    let kind = KINDS.get(found.pattern().as_usize()).copied().unwrap_or(CitationKind::Source);
+    Citation { range: found.range(), kind }
 }
 
 /// The citation in a match, without final punctuation.
 fn cited(text: &str, found: Citation) -> Option<Citation> {
-    let Citation { range, link } = found;
+    let Citation { range, kind } = found;
     let shown = text.get(range.clone())?;
     let trimmed = shown.trim_end_matches(['.', ',', ';', ':', '\'', '"', '!', '?']);
     let trimmed = unopened(trimmed);
@@ -194,7 +208,8 @@ fn cited(text: &str, found: Citation) -> Option<Citation> {
         address.strip_prefix("dx.").unwrap_or(&address).starts_with(DOI_HOST)
     });
     let range = range.start..range.start + trimmed.len();
-    (!is_book(trimmed) || checks(trimmed)).then_some(Citation { range, link: link && !doi })
+    (!is_book(trimmed) || checks(trimmed))
+        .then_some(Citation { range, kind: if doi { CitationKind::Source } else { kind } })
 }
 
 /// Removes closing brackets at the end that have no opening bracket.

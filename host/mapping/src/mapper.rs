@@ -1,7 +1,7 @@
 //! The mapper: compiles a package's declarations, and computes the mutation that a span proposes.
 
 use crate::checkable::{CheckableWord, SentenceFrame, alternatives, checkable, frame, generalisations};
-use crate::citation::{self, citations};
+use crate::citation::{self, CitationKind, citations};
 use crate::clause::{VerbClause, clauses};
 use crate::error::MappingError;
 use crate::form::{TextForm, words_of_label};
@@ -281,7 +281,8 @@ impl TextMapper {
         if goes_on {
             unfinished = unfinished.min(undecoded(text)).min(self.loads.unfinished(text));
         }
-        let cited_links = cited.iter().flatten().filter(|cited| cited.link).map(|cited| cited.range.clone());
+        let cited_links =
+            cited.iter().flatten().filter(|cited| cited.kind == CitationKind::Link).map(|cited| cited.range.clone());
         links.extend(
             cited_links.filter(|range| text.get(range.clone()).is_none_or(|link| self.loads.is_unlisted(link))),
         );

@@ -6,6 +6,7 @@ use crate::item;
 use crate::language::{Language, PhraseMeaning, kind};
 use crate::number::{Number, number_tokens, numbers_of};
 use crate::token::{WordToken, tokens};
+use crate::words::without_addresses;
 use portcullis_core::mutation::{ProposedValues, RepetitionRule};
 use portcullis_core::wire::Category;
 use sha2::{Digest, Sha256};
@@ -53,6 +54,7 @@ const OPENING: usize = 4;
 
 impl SpanReading {
     pub(crate) fn of(span: &str, language: &Language) -> Self {
+        let (written, span) = (span, &*without_addresses(span));
         let mut tokens = tokens(span, language);
         let numeric = |c: char| c.is_numeric();
         let digits = if span.is_ascii() { span.bytes().any(|b| b.is_ascii_digit()) } else { span.contains(numeric) };
@@ -83,12 +85,12 @@ impl SpanReading {
         }
         reading.pronoun =
             tokens.iter().take_while(|t| t.is(kind::STOP | kind::CONNECTIVE)).any(|t| t.is(kind::PRONOUN));
-        for (at, phrase) in language.phrases(span) {
+        for (at, phrase) in language.phrases(written) {
             match phrase {
                 PhraseMeaning::Backward => reading.backward = true,
                 PhraseMeaning::Quantity => reading.quantity_reference = true,
                 PhraseMeaning::Transition => reading.transition |= tokens.first().is_some_and(|t| at <= t.range.start),
-                PhraseMeaning::Citation => reading.cites = true,
+                PhraseMeaning::Citation => reading.cites |= names_source(written, at),
             }
         }
         if any & (kind::POINTING | kind::DEFINITE) != 0 {
@@ -228,6 +230,14 @@ fn fingerprint<'w>(words: impl Iterator<Item = &'w str>, mark: Option<&str>) -> 
     lines.push_str(mark.unwrap_or_default());
     let digest: [u8; 32] = Sha256::digest(lines).into();
     digest.first_chunk().map_or(0, |b| u64::from_le_bytes(*b)).max(1)
+}
+
+/// Whether a sign of a source at `at` names one: `et al.` does so behind a name.
+fn names_source(text: &str, at: usize) -> bool {
+    let (before, sign) = text.split_at_checked(at).unwrap_or_default();
+    let before = before.trim_end_matches(['*', '_', ',']);
+    let word = before.rsplit(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '-' | '\u{2019}')).next();
+    !sign.starts_with(' ') || word.is_some_and(|word| word.starts_with(char::is_uppercase))
 }
 
 /// Whether the last mark of a span makes it a question.

@@ -50,6 +50,10 @@ pub(crate) fn sentence_ends(text: &str, from: usize, language: &Language) -> Vec
 /// What stands between two parts: a full stop or a line break.
 fn between(text: &str, start: usize, end: usize, is_complete: bool, language: &Language) -> FullStop {
     let is_line = text.get(..end).is_some_and(|before| before.ends_with('\n'));
+    // The mark of an image ends no sentence.
+    if text.get(..end).is_some_and(|before| before.ends_with("![")) {
+        return FullStop::Continues;
+    }
     let of = if is_line { line_break } else { full_stop };
     of(text, start, end, is_complete, language)
 }

@@ -25,13 +25,16 @@ impl SourceCues {
     }
 }
 
-/// Whether a text has a year in brackets: `(1998)`, `(2019a)`.
+/// Whether a text has a year in brackets behind a name: `Roe (1998)`, `Roe, A. (2019a)`; `Studio 12 (2013)` names a
+/// version.
 fn has_year(text: &str) -> bool {
-    text.match_indices('(').filter_map(|(at, _)| text.get(at + 1..)).any(|rest| {
+    text.match_indices('(').filter_map(|(at, _)| text.split_at_checked(at)).any(|(before, rest)| {
+        let rest = rest.get(1..).unwrap_or_default();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let year = digits == 4 && rest.starts_with(['1', '2']);
         let rest = rest.get(digits..).unwrap_or_default();
-        year && rest.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or(rest).starts_with(')')
+        let closes = rest.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or(rest).starts_with(')');
+        year && closes && !before.trim_end().ends_with(char::is_numeric)
     })
 }
 
@@ -51,6 +54,7 @@ mod tests {
             ("en", "The [log](", ") shows the error.", false),
             ("en", "The sources are at ", ".", false),
             ("en", "Version 2 (20190 lines) is at ", ".", false),
+            ("en", "Drop Visual Studio 12 (2013) (", ").", false),
             ("de", "Laut [Amt](", ") hat es geregnet.", true),
             ("de", "Quelle: ", "", true),
             ("de", "Der laute Motor steht auf ", ".", false),

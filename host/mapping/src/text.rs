@@ -1,6 +1,6 @@
 //! A scanned text: its class hits, and the pieces in which it is judged.
 
-use crate::citation::Citation;
+use crate::citation::{Citation, CitationKind};
 use crate::form::{TextForm, form};
 use crate::hits::Hits;
 use crate::item;
@@ -563,10 +563,11 @@ impl ScannedText {
         Some(self.cited(span)?.map(|cited| self.slice(&cited.range)).collect())
     }
 
-    /// As [`Self::citations`], without links that only lead somewhere.
+    /// As [`Self::citations`], without links that only lead somewhere and standards that are only named.
     #[must_use]
     pub fn sources(&self, span: &Range<usize>) -> Option<Vec<&str>> {
-        let sources = self.cited(span)?.filter(|cited| !cited.link || self.supports(&cited.range));
+        let sources =
+            self.cited(span)?.filter(|cited| cited.kind == CitationKind::Source || self.supports(&cited.range));
         Some(sources.map(|cited| self.slice(&cited.range)).collect())
     }
 

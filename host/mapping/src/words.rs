@@ -3,6 +3,7 @@
 //! ASCII bytes are classified by a table, other characters by `char::is_alphanumeric`, so the common case costs one
 //! look-up per byte.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// For each byte value, whether the byte belongs to an ASCII word.
@@ -141,9 +142,46 @@ pub(crate) fn find_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| is_boundary(text, at) && is_boundary(text, at + phrase.len()))
 }
 
+/// A text with a space for each byte of its addresses (`https://…`): they lead somewhere, and state nothing.
+pub(crate) fn without_addresses(text: &str) -> Cow<'_, str> {
+    let mut shown = String::new();
+    let mut at = 0;
+    for (mark, _) in text.match_indices("://").filter(|(mark, _)| *mark > 0) {
+        let (Some(before), Some(after)) = (text.get(at..mark), text.get(mark..)) else { continue };
+        let scheme = before.len() - before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '+').len();
+        let ends = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|' | ')' | ']' | '}');
+        if scheme > 0 {
+            let end = mark + after.find(ends).unwrap_or(after.len());
+            shown.push_str(text.get(at..mark - scheme).unwrap_or_default());
+            shown.extend(std::iter::repeat_n(' ', end - mark + scheme));
+            at = end;
+        }
+    }
+    if at == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(text.get(at..).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_state_nothing() {
+        for (text, shown) in [
+            ("See https://a.example/7?b=8.", "See                         "),
+            ("(see [12](http://a.example/12)) now", "(see [12](                   )) now"),
+            ("<ftp://ä.example> <x", "<                > <x"),
+            ("a :// b://c d://", "a ://           "),
+            ("://a", "://a"),
+            ("1 / 2: 3", "1 / 2: 3"),
+        ] {
+            assert_eq!(without_addresses(text), shown, "{text}");
+            assert_eq!(without_addresses(text).len(), text.len(), "{text}");
+        }
+    }
 
     #[test]
     fn words_of_mixed_text() {

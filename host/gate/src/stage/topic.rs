@@ -11,7 +11,7 @@ use portcullis_core::state::SemanticState;
 const USUAL: u16 = 6_000;
 
 /// Adds the topic to the mutation, if the policy checks topics and the stream has no anchors. A span that continues a
-/// sentence does not change the mean distance.
+/// sentence, and one that states nothing, such as a label or an entry of a list, do not change the mean distance.
 pub(super) fn propose(governor: &StreamGovernor, state: &SemanticState, span: &Span<'_>, mutation: &mut SpanMutation) {
     let measured = state.policy.closed_world || !governor.anchors().is_empty();
     if state.policy.continuity.topic == 0 || measured {
@@ -19,7 +19,7 @@ pub(super) fn propose(governor: &StreamGovernor, state: &SemanticState, span: &S
     }
     let before = span.text.earlier(span.range);
     let Some((mut topic, words)) = governor.mapper().topic(state, span.text.slice(span.range)) else { return };
-    if before.chars().any(char::is_alphanumeric) {
+    if before.chars().any(char::is_alphanumeric) || !mutation.proposed.prose {
         topic.mean = state.bounds.topic.mean;
     }
     let over = u32::from(topic.mean.get().saturating_sub(USUAL)) * u32::from(BasisPoints::ONE.get());

@@ -2,6 +2,7 @@
 
 use crate::item;
 use crate::language::Language;
+use crate::words::without_addresses;
 
 /// Greatest length in bytes of a label before its colon.
 const LABEL: usize = 48;
@@ -102,9 +103,9 @@ fn shape(body: &str, marked: &str, language: &Language) -> LineShape {
         return LineShape::Log;
     }
     let text = item::number(marked, language).and_then(|number| marked.get(number.end..)).unwrap_or(marked);
-    if is_code(text) {
+    if is_code(text) || is_address(text) {
         LineShape::Code
-    } else if label(text).is_some() {
+    } else if label(text).is_some() || is_definition(text) {
         LineShape::Label
     } else {
         LineShape::Text
@@ -189,6 +190,18 @@ fn is_code(body: &str) -> bool {
     called || assigned || body.bytes().filter(|b| mark(b)).count() * CODE_SHARE > body.len()
 }
 
+/// Addresses, with numbers and marks around them: `[#12](https://…)`.
+fn is_address(body: &str) -> bool {
+    let rest = without_addresses(body);
+    rest.len() == body.len() && *rest != *body && !rest.contains(char::is_alphabetic)
+}
+
+/// The definition of a link: `[label]: target`.
+fn is_definition(body: &str) -> bool {
+    let target = || body.split_once("]:").map(|(_, target)| target.trim_start());
+    body.starts_with('[') && target().is_some_and(|target| !target.is_empty() && !target.contains(char::is_whitespace))
+}
+
 /// The length of the label at the start of a line, with its mark; `None` without a label.
 pub(crate) fn label(body: &str) -> Option<usize> {
     let near = body.get(..body.floor_char_boundary(LABEL)).unwrap_or_default();
@@ -233,7 +246,17 @@ mod tests {
             ),
             (
                 LineShape::Code,
-                &["let a = 5;", "fn main() {", "}", "return x[0];", "<br/>", "x == y", "print(a)", "{\"a\": 1}"],
+                &[
+                    "let a = 5;",
+                    "fn main() {",
+                    "}",
+                    "return x[0];",
+                    "<br/>",
+                    "x == y",
+                    "print(a)",
+                    "{\"a\": 1}",
+                    "([#7](https://a.example/7))",
+                ],
             ),
             (
                 LineShape::Label,
@@ -245,6 +268,7 @@ mod tests {
                     "3. Name: Roe",
                     "Oslo \u{2013} 700,000",
                     "\"a\": 1,",
+                    "[docs]: https://host.example/compare/v0.2.0...v0.2.1",
                 ],
             ),
             (

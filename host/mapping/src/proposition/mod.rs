@@ -12,6 +12,7 @@ mod word;
 use crate::language::Language;
 use crate::lexicon::LanguageLexicon;
 use crate::reading::asks;
+use crate::words::without_addresses;
 pub use conflict::PropositionConflict;
 pub(crate) use grammar::{Grammar, role};
 pub use introduced::IntroducedWords;
@@ -44,7 +45,7 @@ impl Propositions {
         if asks(span) || span.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) {
             return Vec::new();
         }
-        let words = self.0.words(&span.replace('\u{2019}', "'"));
+        let words = self.0.words(&without_addresses(span).replace('\u{2019}', "'"));
         let mut reader = PropositionReader::new(self.0, shown.trim());
         reader.read(&words);
         reader.found

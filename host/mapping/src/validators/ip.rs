@@ -12,11 +12,13 @@ impl MatchValidator for IpValidator {
 }
 
 /// The range of an IPv4 address (four numbers, with or without leading zeros) or of an IPv6 address (RFC 4291, section
-/// 2.2) that is not part of a word. A single colon after the address is not part of it.
+/// 2.2) that is not part of a word. A single colon after the address is not part of it. The blocks 0 and 127 of IPv4
+/// are on every machine and belong to none (RFC 6890, section 2.2.2).
 fn ip(text: &str, found: &Range<usize>) -> Option<Range<usize>> {
     let matched = text.get(found.clone())?;
     if !matched.contains(':') {
-        return matched.split('.').all(|part| part.parse::<u16>().is_ok_and(|n| n < 256)).then(|| found.clone());
+        let parts: Option<Vec<u8>> = matched.split('.').map(|part| part.parse().ok()).collect();
+        return parts.is_some_and(|parts| !matches!(parts.first(), Some(0 | 127))).then(|| found.clone());
     }
     let address = matched.strip_suffix(':').filter(|rest| !rest.ends_with(':')).unwrap_or(matched);
     let end = found.start + address.len();
