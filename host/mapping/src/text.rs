@@ -1,7 +1,7 @@
 //! A scanned text: its class hits, and the pieces in which it is judged.
 
 use crate::citation::{Citation, CitationKind};
-use crate::form::{TextForm, form};
+use crate::form::{TextForm, WholeParts, form};
 use crate::hits::Hits;
 use crate::item;
 use crate::language::{Language, kind};
@@ -253,7 +253,10 @@ impl ScannedText {
                         continue;
                     }
                     let range = start..end;
-                    cut(&read.text, &range, clause_cuts(&read.text, &range, language), &read, language, &mut pieces);
+                    let parts = WholeParts::of(&read.text, from, &range, language);
+                    let divides = parts == WholeParts::Words;
+                    let cuts = if divides { clause_cuts(&read.text, &range, language) } else { Vec::new() };
+                    cut(&read.text, &range, cuts, &read, language, &mut pieces);
                     start = end;
                 }
                 pieces
@@ -425,8 +428,9 @@ impl ScannedText {
     #[must_use]
     pub fn split(&self, span: &Range<usize>, apart: &[Range<usize>]) -> Vec<TextPiece> {
         let inside = |at: &usize| span.start < *at && *at < span.end;
+        let whole = WholeParts::of(&self.text, self.origin, span, self.language);
         let edges_of = |hits: bool| -> Vec<usize> {
-            self.clusters(span, hits).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect()
+            self.clusters(span, hits, &whole).into_iter().flat_map(|c| [c.start, c.end]).filter(inside).collect()
         };
         // Several amounts are separated only to judge each of them alone, so limiting words do not matter.
         let amounts = apart.is_empty() && !self.holds_hit(span) && self.measured(span).nth(1).is_some();
@@ -439,13 +443,17 @@ impl ScannedText {
         let numbers = self.measured(span).skip(1).map(|q| q.range.start);
         let middle = span.start + part.len() / 2;
         let nearest = words(part).map(|w| span.start + w.start).filter(inside).min_by_key(|at| at.abs_diff(middle));
-        let ways = [
-            edges,
-            self.phrase_cuts(span, apart),
-            clause_cuts(&self.text, span, self.language),
-            numbers.filter(inside).collect(),
-            nearest.into_iter().collect(),
-        ];
+        let ways = if whole == WholeParts::Words {
+            vec![
+                edges,
+                self.phrase_cuts(span, apart),
+                clause_cuts(&self.text, span, self.language),
+                numbers.filter(inside).collect(),
+                nearest.into_iter().collect(),
+            ]
+        } else {
+            vec![edges, whole.borders().into_iter().filter(inside).collect()]
+        };
         for cuts in ways {
             let parts = self.cut(span, cuts);
             // A cut succeeds if it really divides the span.
@@ -692,15 +700,15 @@ impl ScannedText {
         from.iter().take_while(move |q| q.range.start < end).filter(move |q| start < q.range.end)
     }
 
-    /// The overlapping refused addresses of a span and, if `hits` is set, its hits, joined into ranges; a range inside
-    /// a call is extended to the whole call.
-    fn clusters(&self, span: &Range<usize>, hits: bool) -> Vec<Range<usize>> {
-        let hits = self.hits.touching(span).filter(|_| hits).map(|hit| &hit.range);
-        let mut all: Vec<&Range<usize>> = hits.chain(self.refused(span).map(|address| &address.range)).collect();
+    /// The overlapping refused addresses of a span and, if `hits` is set, its hits, each with what leaves whole or not
+    /// at all, joined into ranges; a range inside a call is extended to the whole call.
+    fn clusters(&self, span: &Range<usize>, hits: bool, whole: &WholeParts) -> Vec<Range<usize>> {
+        let hits = self.hits.touching(span).filter(|_| hits).map(|hit| whole.around(&self.text, &hit.range));
+        let mut all: Vec<Range<usize>> = hits.chain(self.refused(span).map(|address| address.range.clone())).collect();
         all.sort_by_key(|range| (range.start, range.end));
         let mut clusters: Vec<Range<usize>> = Vec::new();
         for hit in all {
-            let call = self.call_at(hit.start).unwrap_or(hit);
+            let call = self.call_at(hit.start).unwrap_or(&hit);
             let (start, end) = (call.start.min(hit.start), call.end.max(hit.end));
             match clusters.last_mut() {
                 Some(last) if start < last.end => last.end = last.end.max(end),

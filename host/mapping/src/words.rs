@@ -133,7 +133,7 @@ fn capital(word: &str) -> String {
 }
 
 /// A word in lower case; borrowed if it has no upper-case letter.
-pub(crate) fn lower(word: &str) -> std::borrow::Cow<'_, str> {
+pub(crate) fn lower(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|b| b.is_ascii() && !b.is_ascii_uppercase()) { word.into() } else { word.to_lowercase().into() }
 }
 

@@ -53,7 +53,7 @@ static ALLOCATOR: Counting = Counting;
 
 /// Length in bytes of the short text, and how many times as long the other one is. Searches reach back 2 kB, so shorter
 /// texts cost less per byte.
-const SHORT: usize = 3_000;
+const SHORT: usize = 5_000;
 const TIMES: usize = 4;
 /// Largest accepted ratio of the work, in tenths. A quadratic reader has 160.
 const MOST: u64 = 80;

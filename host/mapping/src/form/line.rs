@@ -34,6 +34,8 @@ pub(crate) enum LineShape {
 pub(crate) struct Line<'t> {
     /// The line without indentation and without marks of quotations, comments and items at its start.
     pub(crate) body: &'t str,
+    /// The body with the number of a list item before it.
+    pub(crate) numbered: &'t str,
     /// Marks of quotations and comments before the text.
     pub(crate) quoted: &'t str,
     /// Whether the line begins with the mark or number of a list item.
@@ -56,7 +58,7 @@ impl<'t> Line<'t> {
         let numbered = item::number(marked, language).and_then(|number| marked.get(number.end..));
         let item = marked.len() < body.len() || numbered.is_some();
         let shape = shape(body, marked, language);
-        Self { body: numbered.unwrap_or(marked), quoted, item, indent, shape }
+        Self { body: numbered.unwrap_or(marked), numbered: marked, quoted, item, indent, shape }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod line;
 mod paragraph;
+mod whole;
 
 use crate::checkable::is_verb;
 use crate::language::Language;
@@ -14,6 +15,7 @@ use line::label;
 use line::{Line, LineShape};
 pub(crate) use paragraph::line_break;
 use std::ops::Range;
+pub(crate) use whole::WholeParts;
 
 /// Number of bytes on either side of a piece that its form depends on.
 pub(crate) const REACH: usize = 1024;
@@ -70,12 +72,8 @@ pub(crate) fn form(
     piece: &Range<usize>,
     language: &Language,
 ) -> (TextForm, Option<Range<usize>>) {
-    let near = text.floor_char_boundary(piece.start.saturating_sub(REACH));
-    let before = text.get(near..piece.start).unwrap_or_default();
-    let start = match before.rfind('\n') {
-        Some(at) => near + at + 1,
-        None if near == 0 && origin < REACH => 0,
-        None => return (TextForm::Prose, Some(piece.clone())),
+    let Some(start) = line_start(text, origin, piece.start) else {
+        return (TextForm::Prose, Some(piece.clone()));
     };
     let end = piece.end.min(text.floor_char_boundary(piece.start + 4 * REACH));
     let (mut form, mut prose) = (None, None::<Range<usize>>);
@@ -95,6 +93,15 @@ pub(crate) fn form(
     // What is too long to be read is prose.
     let prose = if end < piece.end { Some(piece.clone()) } else { prose };
     (form, prose)
+}
+
+/// The start of the line around `at`; `None` if it is too far away to be seen.
+fn line_start(text: &str, origin: usize, at: usize) -> Option<usize> {
+    let near = text.floor_char_boundary(at.saturating_sub(REACH));
+    match text.get(near..at).unwrap_or_default().rfind('\n') {
+        Some(end) => Some(near + end + 1),
+        None => (near == 0 && origin < REACH).then_some(0),
+    }
 }
 
 /// The form of a line by its shape and by the line before it.
