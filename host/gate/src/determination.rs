@@ -31,6 +31,9 @@ pub struct SpanDetermination {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alternative: Option<u8>,
     pub category: Category,
+    /// Whether the span is a refused JSON number or name: only a value, such as `null`, can stand in its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub bare_value: bool,
     /// The answer; `None` for a fault.
     pub determination: Option<Answer>,
     /// The first stage that failed.

@@ -10,7 +10,7 @@ use crate::output::{AnswerChannel, AnswerProvenance, FinishReason, GatedAnswerPa
 use crate::receipts::{CheckpointNotifier, MissingProofReason};
 use crate::request::ClientRequest;
 use crate::section::{
-    AnswerSection, BeginState, ReleaseTerms, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder,
+    AnswerSection, BeginState, JsonGaps, ReleaseTerms, SectionEnd, SectionMode, UnfitText, on_refuse, placeholder,
 };
 use crate::session_state::OpenSession;
 use crate::upstream::{UpstreamClient, UpstreamDelta, UpstreamError};
@@ -178,8 +178,8 @@ impl GatedAnswer {
             AnswerMode::Observed => OnRefuse::Skip,
             // The model proposes another sentence in place of a refused one.
             AnswerMode::Driven => OnRefuse::Stop,
-            // No part of a JSON value may be missing, so a refusal ends the answer.
-            AnswerMode::Held if question.request.is_json() => OnRefuse::Stop,
+            // A JSON value needs something in place of each missing part.
+            AnswerMode::Held if question.request.is_json() && placeholder(governor).is_none() => OnRefuse::Stop,
             AnswerMode::Held => on_refuse(governor),
         };
         let governor = Arc::new(StreamGovernor::clone(governor).with_on_refuse(on_refuse));
@@ -522,7 +522,9 @@ impl GatedAnswer {
         let mode = match self.question.mode {
             AnswerMode::Driven => SectionMode::driven(),
             AnswerMode::Observed => SectionMode::observed(),
-            AnswerMode::Held if request.is_json() && channel == AnswerChannel::Content => SectionMode::whole(),
+            AnswerMode::Held if request.is_json() && channel == AnswerChannel::Content => {
+                SectionMode::whole(JsonGaps::of(request.response_format.as_ref()))
+            }
             AnswerMode::Held => SectionMode::Held,
         };
         let terms = ReleaseTerms { placeholder: self.placeholder(), signed, mode };
@@ -532,8 +534,7 @@ impl GatedAnswer {
 
     /// The placeholder for refused text, if the answer continues after a refusal.
     fn placeholder(&self) -> Option<Arc<str>> {
-        let has_gaps = self.question.mode == AnswerMode::Held && !self.question.request.is_json();
-        if has_gaps { placeholder(&self.governor) } else { None }
+        if self.question.mode == AnswerMode::Held { placeholder(&self.governor) } else { None }
     }
 
     /// Waits until every stream has ended and all releasable text was sent.

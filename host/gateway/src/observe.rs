@@ -146,6 +146,7 @@ mod tests {
             step: None,
             alternative: None,
             category: Category::Assertion,
+            bare_value: false,
             determination: Some(answer),
             stage: Some(Stage::None),
             rule: None,

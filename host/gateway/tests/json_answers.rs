@@ -1,6 +1,9 @@
 //! Answers that clients decode: JSON answers, JSON inside text, and escapes.
 
-use crate::support::{Answer, Gateway, Script, Upstream, ask, chat, event, event_head, finish, policy, said, text};
+use crate::support::{
+    Answer, Gateway, PLACEHOLDER, REFUSAL, Script, Upstream, ask, chat, event, event_head, finish, policy, redacting,
+    said, text,
+};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -90,6 +93,50 @@ fn a_json_answer_is_judged_as_its_client_decodes_it() {
                     assert!(!decoded(&got).contains("adword") && !got.body.contains("u0062"), "{answer}: {}", got.body);
                     assert_eq!(got.provenance()["streams"][0]["rules"], json!(["NO-BAD"]), "{answer}: {}", got.body);
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_redacted_json_answer_is_the_object_that_was_asked_for() {
+    let schema = |kind: Value| {
+        let properties = json!({"to": {"type": "string"}, "n": {"type": kind}});
+        let schema = json!({"type": "object", "properties": properties});
+        json!({"type": "json_schema", "json_schema": {"name": "letter", "schema": schema}})
+    };
+    let (object, number, optional) = (json!({"type": "json_object"}), json!("number"), json!(["number", "null"]));
+    let mark = json!(PLACEHOLDER);
+    let card = "{\"to\": \"Ana\", \"n\": 5555555555554444}";
+    for (answer, format, expected) in [
+        (r#"{"to": "see a@b.org", "n": 1.50}"#, &object, Some(json!({"to": mark, "n": 1.50}))),
+        (r#"{"to": ["a@b.org", "Ana.", "c@d.org"]}"#, &object, Some(json!({"to": [mark, "Ana.", mark]}))),
+        (r#"{"to": ["a@b.org", "c@d.org"]}"#, &object, Some(json!({"to": [mark, ""]}))),
+        (
+            r#"{"to": "\"a\" Go. To a@b.org. Stop."}"#,
+            &object,
+            Some(json!({"to": format!("\"a\" Go. {PLACEHOLDER} Stop.")})),
+        ),
+        (card, &object, Some(json!({"to": "Ana", "n": null}))),
+        (card, &schema(optional), Some(json!({"to": "Ana", "n": null}))),
+        (card, &schema(number.clone()), None),
+        (r#"{"a@b.org": 1}"#, &object, None),
+        (r#"{"to": "a@b.org", "n": 1}"#, &schema(number), Some(json!({"to": mark, "n": 1}))),
+        (r#"{"to": "a@b.org", "n": 1}"#, &json!({"type": "json_schema", "json_schema": {}}), None),
+    ] {
+        let upstream = server(answer, 3);
+        let gateway = Gateway::new(&redacting("pii"), &upstream, "");
+        for stream in [true, false] {
+            let mut body = ask("Go.", stream);
+            body["response_format"] = format.clone();
+            let got = gateway.post("/v1/chat/completions", &body);
+            let content = said(&got, "content");
+            match &expected {
+                Some(value) => {
+                    assert_eq!(serde_json::from_str::<Value>(&content).ok().as_ref(), Some(value), "{}", got.body);
+                    assert_eq!(finish(&got), "stop", "{}", got.body);
+                }
+                None => assert_eq!((content.as_str(), finish(&got).as_str()), (REFUSAL, "content_filter")),
             }
         }
     }

@@ -519,6 +519,12 @@ impl ScannedText {
         self.call_at(span.start).is_some_and(|call| span.end <= call.end)
     }
 
+    /// Whether a span is a JSON number or name, in whose place only a value keeps the text JSON.
+    #[must_use]
+    pub fn is_bare_value(&self, span: &Range<usize>) -> bool {
+        WholeParts::is_bare_value(&self.text, self.origin, span, self.language)
+    }
+
     /// Whether a span has a part of a document that is nested too deep to be decoded.
     pub(crate) fn is_too_deep(&self, span: &Range<usize>) -> bool {
         let first = self.too_deep.partition_point(|escape| escape.end <= span.start);

@@ -116,6 +116,7 @@ impl StreamJournal {
             step: work.place.map(|(place, _)| place),
             alternative: work.place.map(|(_, alternative)| alternative),
             category: flight.mutation.category,
+            bare_value: verdict.is_some_and(|v| v.determination == Answer::Reject) && work.is_bare_value(),
             determination: verdict.map(|v| v.determination),
             stage: verdict.map(|v| v.stage),
             rule,

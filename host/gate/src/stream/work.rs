@@ -69,6 +69,11 @@ pub(super) struct Base {
 }
 
 impl SpanWork {
+    /// Whether the span is a JSON number or name in a text.
+    pub(super) fn is_bare_value(&self) -> bool {
+        self.kind == SpanKind::Text && self.text.is_bare_value(&self.range)
+    }
+
     /// A whole text, or a whole candidate.
     pub(super) fn whole(text: Arc<ScannedText>, said: Arc<[RangeLogProbs]>, place: Option<(usize, u8)>) -> Self {
         let base = Base { from: text.origin(), number: 0 };

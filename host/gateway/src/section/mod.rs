@@ -1,5 +1,6 @@
 //! One governed stream of an answer: the model's text in one channel of one choice.
 
+mod gaps;
 mod intake;
 mod mode;
 mod release;
@@ -23,6 +24,7 @@ use signed::SignedRelease;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
+pub(crate) use gaps::JsonGaps;
 pub(crate) use intake::UnfitText;
 pub(crate) use mode::SectionMode;
 pub(crate) use release::{LoggedDetermination, SectionEnd};
@@ -193,6 +195,7 @@ impl AnswerSection {
         let SectionMode::Whole(whole) = &mut self.mode else { return Ok(()) };
         let document = std::mem::take(&mut whole.document);
         let document = json_document(&document)?.unwrap_or(document);
+        whole.judged.clone_from(&document);
         self.read(&SectionInput::Text(&document))
     }
 
@@ -362,6 +365,9 @@ impl AnswerSection {
         let mut outputs = writer.outputs;
         let SectionMode::Whole(whole) = &mut self.mode else { return outputs };
         whole.outputs.append(&mut outputs);
+        if self.release.end == Some(SectionEnd::Whole) && self.release.report.rejected > 0 && !whole.is_complete() {
+            self.release.end = Some(SectionEnd::Refused);
+        }
         match self.release.end {
             Some(SectionEnd::Whole) => std::mem::take(&mut whole.outputs),
             Some(SectionEnd::Refused | SectionEnd::Broken) | None => Vec::new(),
@@ -389,7 +395,6 @@ impl AnswerSection {
             StreamEventKind::Ended { summary, state, .. } => {
                 self.release.state = state;
                 self.release.mark_end(writer);
-                let is_cut = self.mode.is_whole() && self.release.report.rejected > 0;
                 self.release.report.stopped = self.release.refusal.map(str::to_owned).or(summary.stopped);
                 if let Some(observer) = self.mode.observer() {
                     observer.over = Some(summary.faults == 0);
@@ -397,8 +402,7 @@ impl AnswerSection {
                     return;
                 }
                 self.release.end = Some(match summary.termination.map(|termination| termination.trigger) {
-                    None if summary.faults == 0 && !is_cut => SectionEnd::Whole,
-                    None if summary.faults == 0 => SectionEnd::Refused,
+                    None if summary.faults == 0 => SectionEnd::Whole,
                     Some(
                         TerminationTrigger::NoAdmissibleCandidate
                         | TerminationTrigger::DriftHalt

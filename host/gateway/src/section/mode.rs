@@ -1,5 +1,6 @@
 //! What a section does with its text.
 
+use super::gaps::JsonGaps;
 use crate::observe::ObservedInputBuffer;
 use crate::output::GatedAnswerPart;
 use portcullis_gate::engine::ProposalRequest;
@@ -8,7 +9,7 @@ use portcullis_gate::engine::ProposalRequest;
 pub(crate) enum SectionMode {
     /// Text is released as it is admitted.
     Held,
-    /// The text is one JSON value, of which no part may be missing.
+    /// The text is one JSON value.
     Whole(JsonText),
     /// The gate asks for text, and no other is accepted.
     Driven {
@@ -19,19 +20,32 @@ pub(crate) enum SectionMode {
     Observed(ObservedInputBuffer),
 }
 
-/// A text that is judged when it is complete, in the gate's own encoding, and that is sent only if nothing of it was
-/// refused.
-#[derive(Default)]
+/// A text that is judged when it is complete, in the gate's own encoding, and that is sent only if what was not refused
+/// is still the object that the client asked for.
 pub(crate) struct JsonText {
     /// The JSON document that has arrived so far.
     pub(super) document: String,
+    /// The document as it is judged.
+    pub(super) judged: String,
+    pub(super) gaps: JsonGaps,
     /// The outputs so far.
     pub(super) outputs: Vec<GatedAnswerPart>,
 }
 
+impl JsonText {
+    /// Whether the outputs are the object that the client asked for, although parts of it were refused.
+    pub(super) fn is_complete(&self) -> bool {
+        let texts = self.outputs.iter().filter_map(|part| match part {
+            GatedAnswerPart::Text { text, .. } | GatedAnswerPart::Constant { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        self.gaps.allow(&self.judged, &texts.collect::<String>())
+    }
+}
+
 impl SectionMode {
-    pub(crate) fn whole() -> Self {
-        Self::Whole(JsonText::default())
+    pub(crate) const fn whole(gaps: JsonGaps) -> Self {
+        Self::Whole(JsonText { document: String::new(), judged: String::new(), gaps, outputs: Vec::new() })
     }
 
     pub(crate) const fn driven() -> Self {

@@ -1,6 +1,6 @@
 //! The release side of a section: what the client gets, and the report about it.
 
-use super::withheld::WithheldParts;
+use super::withheld::{PlacedMark, WithheldMark, WithheldParts};
 use crate::calls::IdentifiedCall;
 use crate::metrics::GatewayMetrics;
 use crate::observe::{ObservedPiece, OwnedSectionInput};
@@ -16,6 +16,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What stands in place of a refused JSON number or name.
+const NULL: &str = "null";
 
 /// How a section ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +163,8 @@ impl TextRelease {
             Some(Answer::Decompose) => {}
             _ => {
                 self.report.rejected += 1;
-                self.withheld.add(determination.range());
+                let mark = if determination.bare_value { WithheldMark::Null } else { WithheldMark::Placeholder };
+                self.withheld.add(determination.range(), mark);
                 if let Some(rule) = &determination.rule {
                     self.add_rule(rule);
                 }
@@ -175,7 +179,7 @@ impl TextRelease {
         let mut places = self.withheld.places(text);
         let mut from = 0;
         for call in calls {
-            let before = places.iter().filter(|place| **place <= call.start).count();
+            let before = places.iter().filter(|(place, _)| *place <= call.start).count();
             self.marked_text(text, from..call.start, places.drain(..before), writer);
             self.call(text.get(call.clone()).unwrap_or_default(), writer);
             from = call.end;
@@ -188,13 +192,13 @@ impl TextRelease {
         &mut self,
         text: &str,
         part: Range<usize>,
-        places: impl Iterator<Item = usize>,
+        places: impl Iterator<Item = PlacedMark>,
         writer: &mut OutputWriter<'_>,
     ) {
         let mut from = part.start;
-        for place in places {
+        for (place, mark) in places {
             self.text(text.get(from..place).unwrap_or_default(), writer);
-            self.mark(writer);
+            self.mark(mark, writer);
             from = place.max(from);
         }
         self.text(text.get(from..part.end).unwrap_or_default(), writer);
@@ -221,16 +225,17 @@ impl TextRelease {
     }
 
     /// Puts the placeholder at the place of a refusal.
-    fn mark(&mut self, writer: &mut OutputWriter<'_>) {
+    fn mark(&mut self, mark: WithheldMark, writer: &mut OutputWriter<'_>) {
         if let Some(placeholder) = self.placeholder.clone() {
-            writer.outputs.push(self.constant(&placeholder));
+            let shown = if mark == WithheldMark::Null { NULL } else { &*placeholder };
+            writer.outputs.push(self.constant(shown));
         }
     }
 
     /// Puts the placeholder at the end of the text if its last part was refused.
     pub(super) fn mark_end(&mut self, writer: &mut OutputWriter<'_>) {
         if self.withheld.end() {
-            self.mark(writer);
+            self.mark(WithheldMark::Placeholder, writer);
         }
     }
 

@@ -59,6 +59,26 @@ pub fn policy(on_refuse: &str) -> Arc<GatePolicy> {
     policy_of(on_refuse, RULES)
 }
 
+/// A shipped package that continues after a refusal.
+pub fn redacting(name: &str) -> Arc<GatePolicy> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies").join(name);
+    let refusal = format!("[refusal]\non_refuse = \"redact\"\ntext = \"{REFUSAL}\"\nplaceholder = \"{PLACEHOLDER}\"\n");
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for part in ["", "vocabulary/"] {
+        for entry in std::fs::read_dir(folder.join(part)).into_iter().flatten().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_file() && path.extension().is_some_and(|e| e == "toml" || e == "cedar" || e == "txt") {
+                let file = entry.file_name().into_string().unwrap();
+                files.insert(format!("{part}{file}"), std::fs::read(path).unwrap());
+            }
+        }
+    }
+    files.get_mut("policy.toml").unwrap().extend_from_slice(refusal.as_bytes());
+    let package = PolicyPackage::from_files(files).unwrap_or_else(|e| panic!("{e:?}"));
+    let compiled = package.compile().unwrap_or_else(|e| panic!("{e:?}"));
+    Arc::new(GatePolicy::new(package, compiled).unwrap())
+}
+
 /// A policy that refuses nothing.
 pub fn lenient_policy() -> Arc<GatePolicy> {
     policy_of("stop", "@id(\"ALLOW\") permit (principal, action, resource);\n")

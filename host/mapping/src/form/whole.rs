@@ -67,6 +67,14 @@ impl WholeParts {
         }
     }
 
+    /// Whether a range is a JSON number or name: only a value can stand in its place.
+    pub(crate) fn is_bare_value(text: &str, origin: usize, range: &Range<usize>, language: &Language) -> bool {
+        let Self::Values(values) = Self::of(text, origin, range, language) else { return false };
+        let before = text.get(text.floor_char_boundary(range.start.saturating_sub(REACH))..range.start);
+        let line = before.unwrap_or_default().rsplit('\n').next().unwrap_or_default();
+        values.last() == Some(range) && line.contains('"') && line.trim_end().ends_with(['[', ',', ':'])
+    }
+
     /// The places between the parts.
     pub(crate) fn borders(&self) -> Vec<usize> {
         match self {
@@ -153,9 +161,11 @@ fn json(body: &str) -> Option<Vec<Range<usize>>> {
             b'"' => {
                 let start = at + 1;
                 let mut end = start;
-                while *bytes.get(end)? != b'"' {
+                // The last string can be cut off.
+                while bytes.get(end).is_some_and(|byte| *byte != b'"') {
                     end += if bytes.get(end) == Some(&b'\\') { 2 } else { 1 };
                 }
+                end = end.min(bytes.len());
                 found.push(start..end);
                 at = end + 1;
             }
