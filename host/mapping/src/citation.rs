@@ -82,12 +82,14 @@ static BEGUN: LazyLock<Option<UnfinishedHitFinder>> = LazyLock::new(|| {
     UnfinishedHitFinder::new(&forms().iter().map(parse).collect::<Option<Vec<_>>>()?).ok()
 });
 
-/// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation;
-/// the text's length if there is no such suffix.
-pub(crate) fn unfinished(text: &str, view: Option<&MatchingView>) -> usize {
+/// The start of the longest suffix of a text, or of its view, that more text could complete or change into a citation
+/// and that does not begin before `from`; the text's length if there is no such suffix.
+pub(crate) fn unfinished(text: &str, from: usize, view: Option<&MatchingView>) -> usize {
     let Some(begun) = BEGUN.as_ref() else { return 0 };
-    let seen = view.map_or(text.len(), |view| view.origin_from(begun.of_patterns(view.text()), text.len()));
-    begun.of_patterns(text).min(seen)
+    let seen = view.map_or(text.len(), |view| {
+        view.origin_from(begun.of_patterns(view.text(), view.shown_until(from)), text.len())
+    });
+    begun.of_patterns(text, from).min(seen)
 }
 
 /// What a citation names, by its form.

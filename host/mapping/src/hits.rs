@@ -50,6 +50,8 @@ pub(crate) struct Hits {
     /// The overlapping hits joined, in order, each with the index of its first hit. A search for hits reads only the
     /// hits of the joined ranges that it touches.
     joined: Vec<(Range<usize>, usize)>,
+    /// Whether a class that requires a polarity was looked for at a place.
+    is_polar: bool,
 }
 
 impl Hits {
@@ -63,13 +65,18 @@ impl Hits {
                 _ => joined.push((hit.range.clone(), at)),
             }
         }
-        Self { list, joined }
+        Self { list, joined, is_polar: false }
+    }
+
+    /// Whether the result depends on the polarity of a place, which is read in the text far before it.
+    pub(crate) const fn is_polar(&self) -> bool {
+        self.is_polar
     }
 
     /// Adds hits.
     pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
         let more = hits.into_iter().map(|(range, class)| ClassHit { range, class });
-        Self::new(self.list.into_iter().chain(more).collect())
+        Self { is_polar: self.is_polar, ..Self::new(self.list.into_iter().chain(more).collect()) }
     }
 
     /// The hits after `by` more bytes.
@@ -84,11 +91,12 @@ impl Hits {
     /// Extends the hits that share a byte with `range` so that each covers all of `range`.
     pub(crate) fn widen(&mut self, range: &Range<usize>) {
         if self.touches(range) {
+            let is_polar = self.is_polar;
             let mut list = std::mem::take(self).list;
             for hit in list.iter_mut().filter(|hit| hit.range.start < range.end && range.start < hit.range.end) {
                 hit.range = hit.range.start.min(range.start)..hit.range.end.max(range.end);
             }
-            *self = Self::new(list);
+            *self = Self { is_polar, ..Self::new(list) };
         }
     }
 
@@ -252,22 +260,22 @@ impl Scanner {
         })
     }
 
-    /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view; the text's
-    /// length if there is no such suffix.
-    pub(crate) fn unfinished(&self, text: &str, view: Option<&MatchingView>) -> usize {
+    /// The start of the suffix of a text that may be the beginning of a hit, in the text or in its view, and that does
+    /// not begin before `from`; the text's length if there is no such suffix.
+    pub(crate) fn unfinished(&self, text: &str, from: usize, view: Option<&MatchingView>) -> usize {
         let seen = view.map_or(text.len(), |view| {
-            let at = self.unfinished_in(Page { text: view.text(), view: Some(view) });
+            let at = self.unfinished_in(Page { text: view.text(), view: Some(view) }, view.shown_until(from));
             view.origin_from(at, text.len())
         });
-        self.unfinished_in(Page { text, view: None }).min(seen)
+        self.unfinished_in(Page { text, view: None }, from).min(seen)
     }
 
-    fn unfinished_in(&self, page: Page<'_>) -> usize {
+    fn unfinished_in(&self, page: Page<'_>, from: usize) -> usize {
         let text = page.text;
-        let first = ceil(text, text.len().saturating_sub(unfinished::REACH));
+        let first = ceil(text, text.len().saturating_sub(unfinished::REACH).max(from));
         let patterns = self.starting.iter().flat_map(|s| &s.patterns).chain(&self.searched);
         let waiting = patterns.filter_map(|pattern| pattern.waiting(page, first)).min();
-        self.unfinished.from(text, &self.worded).min(waiting.unwrap_or(text.len()))
+        self.unfinished.from(text, from, &self.worded).min(waiting.unwrap_or(text.len()))
     }
 
     /// Every hit of a text and of its view that has the polarity that its class requires.
@@ -277,8 +285,9 @@ impl Scanner {
             let mut search = Search::new(self, page);
             self.phrases(page, |range, class| search.hits.push(ClassHit { range, class }));
             self.patterns(&mut [&mut search]);
+            let is_polar = search.hits.iter().any(|hit| self.polar.contains(hit.class));
             search.hits.retain(|hit| self.counts(hit, page, text));
-            return Hits::new(search.hits);
+            return Hits { is_polar, ..Hits::new(search.hits) };
         };
         let seen = Page { text: view.text(), view: Some(view) };
         let mut searches = [Search::new(self, page), Search::new(self, seen)];
@@ -303,6 +312,7 @@ impl Scanner {
         }
         let [mut written, mut shown] = searches.map(|search| search.hits);
         shown.retain(|hit| !self.unviewed.contains(hit.class));
+        let is_polar = written.iter().chain(&shown).any(|hit| self.polar.contains(hit.class));
         if self.polar != ClassSet::EMPTY {
             // The polarity of a hit in the view is decided by the words of the view.
             let polar = shown.iter().filter(|hit| self.polar.contains(hit.class));
@@ -315,7 +325,7 @@ impl Scanner {
             shown.retain(|hit| self.counts(hit, seen, text));
         }
         let shown = shown.into_iter().map(|hit| ClassHit { range: view.origin(&hit.range), ..hit });
-        Hits::new(written.into_iter().chain(shown).collect())
+        Hits { is_polar, ..Hits::new(written.into_iter().chain(shown).collect()) }
     }
 
     /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a

@@ -261,7 +261,7 @@ impl TextMapper {
         let mut cited = citations(text, view.as_ref());
         // A number whose unit may still come waits as a hit does.
         let of = |text: &str, view: Option<&MatchingView>| {
-            self.scanner.unfinished(text, view).min(self.measured_from(text, view))
+            self.scanner.unfinished(text, 0, view).min(self.measured_from(text, view))
         };
         let mut unfinished = if goes_on { also_completed(text, view.as_ref(), of) } else { text.len() };
         let (mut loads, mut links) = (self.loads.loads(text, labels), self.loads.links(text));
@@ -296,34 +296,42 @@ impl TextMapper {
         self.loads.remember(text, end, labels);
     }
 
-    /// Reads the finished part of `window`; the first `from` bytes are context. `labels` are those of the text before.
+    /// Reads the finished part of `window`; the first `from` bytes are context. It is searched from `near` on, a border
+    /// at which nothing is open, unless a result depends on the text before. `labels` are those of the text before
+    /// `near`.
     pub(crate) fn read_window(
         &self,
         window: String,
         from: usize,
+        near: usize,
         labels: &ReferenceLabels,
         granularity: Granularity,
     ) -> ScannedText {
-        let found = self.find(&window, false, labels);
+        // The head of a table can stand far before its numbers.
+        let has_table = self.quantities.is_any() && window.contains(['|', '\t']);
+        let part = window.get(near..).filter(|_| near > 0 && !has_table);
+        let found = part.map(|part| self.find(part, false, labels).moved(near));
+        let found = found.filter(|found| !found.hits.is_polar());
+        let found = found.unwrap_or_else(|| self.find(&window, false, labels));
         let ends = [window.len()];
         ScannedText::new(window, from, &ends, found, self.language, granularity)
     }
 
     /// The place before which later text cannot change any result: each hit, citation, quantity or markup that begins
-    /// before this place is complete.
-    pub(crate) fn settled(&self, text: &str) -> usize {
-        let of = |text: &str, view: Option<&MatchingView>| {
+    /// before this place is complete. Those that begin before `from` are complete.
+    pub(crate) fn settled(&self, text: &str, from: usize) -> usize {
+        let of = |text: &str, from: usize, view: Option<&MatchingView>| {
             let quantity = self.measured_from(text, view);
-            self.scanner.unfinished(text, view).min(citation::unfinished(text, view)).min(quantity)
+            let hit = self.scanner.unfinished(text, from, view);
+            hit.min(citation::unfinished(text, from, view)).min(quantity)
         };
         let pages = decoded(text).into_iter().map(|page| {
-            let shown = MatchingView::of(page.text());
-            let at =
-                undecided(page.text()).min(of(page.text(), shown.as_ref())).min(self.loads.unfinished(page.text()));
-            page.origin_from(at, text.len())
+            let (shown, from) = (MatchingView::of(page.text()), page.shown_until(from));
+            let at = undecided(page.text(), from).min(of(page.text(), from, shown.as_ref()));
+            page.origin_from(at.min(self.loads.unfinished(page.text())), text.len())
         });
-        let settled = undecided(text).min(also_completed(text, MatchingView::of(text).as_ref(), of));
-        let settled = settled.min(self.loads.unfinished(text));
+        let completed = also_completed(text, MatchingView::of(text).as_ref(), |text, view| of(text, from, view));
+        let settled = undecided(text, from).min(completed).min(self.loads.unfinished(text));
         pages.min().unwrap_or(text.len()).min(settled)
     }
 

@@ -9,7 +9,7 @@ use crate::language::Language;
 use crate::load::ReferenceLabels;
 use crate::mapper::TextMapper;
 use crate::segment::Whole;
-use crate::sentence::settled_end;
+use crate::sentence::{UncertainEnd, settled_end};
 use crate::text::{ScannedText, Waiting};
 use crate::tool::Tools;
 use portcullis_core::wire::Granularity;
@@ -18,6 +18,10 @@ use std::ops::Range;
 /// Number of bytes before a border that are read again as context; no search reaches further back.
 const CONTEXT: usize = 2048;
 
+/// Number of bytes before a border that a search reads, unless its result depends on a sentence or a table: the words
+/// near a match, and the marks around a number.
+const NEAR: usize = 320;
+
 /// Number of bytes by which a part of a text that gave no result must grow before it is read again. So the total time
 /// stays proportional to the length of the text, whatever its chunks are. A long part waits for more: prose gives a
 /// result long before, so only texts without sentences wait so long.
@@ -25,6 +29,9 @@ const fn growth(length: usize) -> usize {
     const LONG: usize = 4096;
     length / 32 + length.saturating_sub(LONG) / 4
 }
+
+/// Number of bytes without a mark with which a sentence can end, after which its end is looked for all the same.
+const UNMARKED: usize = 1 << 12;
 
 /// Greatest number of waiting bytes that delay the next reading.
 const RARE: usize = 1 << 14;
@@ -51,14 +58,21 @@ pub struct Segmenter {
     waiting: Waiting,
     /// Certain ends of sentences in the unreturned text.
     ends: Vec<usize>,
-    /// Labels of references in the text before `text`.
+    /// Labels of references in the text before byte `labelled` of `text`.
     labels: ReferenceLabels,
+    labelled: usize,
     /// The first bytes of an incomplete character.
     begun: Vec<u8>,
     /// [`Segmenter::length`] when `text` was last read without returning a span.
     tried: usize,
-    /// Length of `text` when its last sentence was last found to have no certain end.
+    /// Length of `text` when its last sentence was last found to have no certain end, and what was found.
     looked: usize,
+    uncertain: UncertainEnd,
+    /// Length of `text` when its marks were last looked for, whether the text that is uncertain has a mark with which a
+    /// sentence can end, and whether a line break came since its end was last looked for.
+    seen: usize,
+    marks: bool,
+    breaks: bool,
 }
 
 impl Segmenter {
@@ -66,7 +80,25 @@ impl Segmenter {
     #[must_use]
     pub fn new(granularity: Granularity) -> Self {
         let (borders, waiting, ends, labels, begun) = Default::default();
-        Self { granularity, text: String::new(), offset: 0, borders, waiting, ends, labels, begun, tried: 0, looked: 0 }
+        let uncertain = UncertainEnd::default();
+        let (text, offset, labelled, tried, looked, seen, marks, breaks) = Default::default();
+        Self {
+            granularity,
+            text,
+            offset,
+            borders,
+            waiting,
+            ends,
+            labels,
+            labelled,
+            begun,
+            tried,
+            looked,
+            uncertain,
+            seen,
+            marks,
+            breaks,
+        }
     }
 
     /// Reads the next chunk. Returns the part of the text whose spans are certain now, if there is one; its pieces
@@ -92,14 +124,29 @@ impl Segmenter {
     /// Finds the ends of sentences that later text cannot move.
     fn find_ends(&mut self, language: &Language) {
         let mut start = self.ends.last().copied().unwrap_or_else(|| self.origin());
-        if self.text.len() < self.looked + growth(self.text.len() - start) {
+        // Before a mark, no sentence ends; what follows a line break decides about it.
+        let is_mark = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | b'\r' | 0x80..);
+        let new = self.text.as_bytes().get(self.seen..).unwrap_or_default();
+        self.marks |= new.iter().any(is_mark);
+        self.breaks |= new.contains(&b'\n');
+        self.seen = self.text.len();
+        let UncertainEnd { goes_on, until } = self.uncertain;
+        let waits = !self.marks && self.seen - goes_on.min(self.seen) < UNMARKED || !self.breaks && self.seen < until;
+        if waits || self.text.len() < self.looked + growth(self.text.len() - start) {
             return;
         }
-        while let Some(end) = settled_end(&self.text, start, language) {
-            self.ends.push(end);
-            start = end;
-        }
+        self.uncertain = loop {
+            match settled_end(&self.text, start, self.uncertain.goes_on.max(start), language) {
+                Ok(end) => {
+                    self.ends.push(end);
+                    start = end;
+                }
+                Err(uncertain) => break uncertain,
+            }
+        };
         self.looked = self.text.len();
+        self.breaks = false;
+        self.marks = self.text.as_bytes().get(self.uncertain.goes_on..).unwrap_or_default().iter().any(is_mark);
     }
 
     /// Returns the rest of the text.
@@ -110,9 +157,9 @@ impl Segmenter {
         if !self.begun.is_empty() {
             return Err(NotUtf8 { at: self.offset + self.text.len() });
         }
-        let origin = self.origin();
+        let (origin, near) = (self.origin(), self.labelled);
         let Self { granularity, text, offset, waiting, labels, .. } = self;
-        Ok(mapper.read_window(text, origin, &labels, granularity).following(offset, waiting).ended())
+        Ok(mapper.read_window(text, origin, near, &labels, granularity).following(offset, waiting).ended())
     }
 
     /// Number of bytes that wait for later text.
@@ -149,13 +196,20 @@ impl Segmenter {
 
     /// The part of the unreturned text up to its last certain border.
     fn part(&mut self, mapper: &TextMapper) -> Option<ScannedText> {
-        let settled = mapper.settled(&self.text);
+        let near = self.near();
+        if near > self.labelled {
+            mapper.remember(self.text.get(self.labelled..)?, near - self.labelled, &mut self.labels);
+            self.labelled = near;
+        }
+        let part = self.text.get(near..)?;
+        let settled = near + mapper.settled(part, self.origin() - near);
         let first = self.ends.first()?;
         if settled < *first {
             return None;
         }
-        let looked_at = Tools::looked_at(&self.text);
-        let mut read = mapper.read_window(self.text.clone(), self.origin(), &self.labels, self.granularity);
+        let looked_at: Vec<Range<usize>> =
+            Tools::looked_at(part).iter().map(|range| near + range.start..near + range.end).collect();
+        let mut read = mapper.read_window(self.text.clone(), self.origin(), near, &self.labels, self.granularity);
         let ends: Vec<usize> = self.ends.iter().copied().filter(|end| self.is_cut(*end)).collect();
         let (border, left) = read.settle(&ends, settled, &looked_at)?;
         let (has_spans, before) = (!read.pieces().is_empty(), std::mem::take(&mut self.waiting));
@@ -169,9 +223,18 @@ impl Segmenter {
             self.waiting = before.followed_by(left);
             None
         };
-        mapper.remember(&self.text, from, &mut self.labels);
+        if from > self.labelled {
+            mapper.remember(self.text.get(self.labelled..).unwrap_or_default(), from - self.labelled, &mut self.labels);
+            self.labelled = from;
+        }
         self.forget(from);
         part
+    }
+
+    /// The last border that is so far before the unreturned text that the searches find the same from there on.
+    fn near(&self) -> usize {
+        let needed = self.origin().saturating_sub(NEAR);
+        self.borders.iter().copied().rfind(|border| *border <= needed).unwrap_or(0).max(self.labelled)
     }
 
     /// Whether the end of a sentence is a cut. With granularity token (a word and the bytes after it), it must also be
@@ -204,6 +267,10 @@ impl Segmenter {
         self.waiting.keep(self.text.get(..from).unwrap_or_default());
         self.text.drain(..from);
         self.looked = self.looked.saturating_sub(from);
+        self.uncertain.goes_on = self.uncertain.goes_on.saturating_sub(from);
+        self.uncertain.until = self.uncertain.until.saturating_sub(from);
+        self.seen = self.seen.saturating_sub(from);
+        self.labelled = self.labelled.saturating_sub(from);
         self.offset += from;
     }
 }

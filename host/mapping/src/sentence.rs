@@ -7,7 +7,7 @@
 //! With these bounds, the first sentences of a text become final while the text still grows. A sentence is one part, or
 //! several that [`crate::full_stop`] and [`crate::form`] join.
 
-use crate::form::line_break;
+use crate::form::{LINE_BELOW, line_break};
 use crate::full_stop::{FullStop, full_stop};
 use crate::language::Language;
 use std::ops::Range;
@@ -64,18 +64,32 @@ fn continues(text: &str, start: usize, end: usize, language: &Language) -> bool 
     end - start <= JOINED && matches!(goes_on(), FullStop::Continues | FullStop::Doubtful)
 }
 
-/// The end of the sentence that begins at `start`, if later text cannot move it.
-pub(crate) fn settled_end(text: &str, start: usize, language: &Language) -> Option<usize> {
-    let mut end = start;
+/// A sentence whose end is not certain yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UncertainEnd {
+    /// The place up to which it is certain that the sentence goes on. The next search can begin there.
+    pub(crate) goes_on: usize,
+    /// The length that the text must have before its end is more certain, unless a line break comes before.
+    pub(crate) until: usize,
+}
+
+/// The end of the sentence that begins at `start`, if later text cannot move it. The sentence goes on at least to
+/// `from`.
+pub(crate) fn settled_end(text: &str, start: usize, from: usize, language: &Language) -> Result<usize, UncertainEnd> {
+    let mut goes_on = from;
     loop {
-        end += settled_part(text.get(end..)?)?;
+        let part = text.get(goes_on..).and_then(settled_part);
+        let end = goes_on + part.ok_or(UncertainEnd { goes_on, until: 0 })?;
         if end - start > JOINED {
-            return Some(end);
+            return Ok(end);
         }
         match between(text, start, end, false, language) {
-            FullStop::Ends => return Some(end),
-            FullStop::Continues | FullStop::Doubtful => {}
-            FullStop::Undecided => return None,
+            FullStop::Ends => return Ok(end),
+            FullStop::Continues | FullStop::Doubtful => goes_on = end,
+            FullStop::Undecided => {
+                let is_line = text.get(..end).is_some_and(|before| before.ends_with('\n'));
+                return Err(UncertainEnd { goes_on, until: if is_line { end + LINE_BELOW } else { 0 } });
+            }
         }
     }
 }
@@ -247,7 +261,7 @@ mod tests {
             code in "en|de",
         ) {
             let language = Language::of(&code).unwrap();
-            if let Some(end) = settled_end(&begun, 0, language) {
+            if let Ok(end) = settled_end(&begun, 0, 0, language) {
                 prop_assert_eq!(sentence_ends(&[begun, goes_on].concat(), 0, language)[0], end);
             }
         }

@@ -194,6 +194,19 @@ pub(crate) struct TextScanFindings {
     pub(crate) unfinished: usize,
 }
 
+impl TextScanFindings {
+    /// The findings after `by` more bytes.
+    pub(crate) fn moved(mut self, by: usize) -> Self {
+        let lists = [&mut self.calls, &mut self.too_deep].into_iter();
+        let ranges = lists.flatten().chain(self.quantities.iter_mut().map(|quantity| &mut quantity.range));
+        let ranges = ranges.chain(self.addresses.iter_mut().map(|address| &mut address.range));
+        for range in ranges.chain(self.citations.iter_mut().flatten().map(|cited| &mut cited.range)) {
+            *range = moved(range, by);
+        }
+        Self { hits: self.hits.moved(by), unfinished: self.unfinished + by, ..self }
+    }
+}
+
 impl ScannedText {
     /// A text of several consecutive parts, which end at `ends`. Only the text after `from` is cut; the text before it
     /// is context for hits and quantities.

@@ -22,16 +22,16 @@ impl UnfinishedHitFinder {
         Ok(Self { joint })
     }
 
-    /// The start of the longest suffix of `text`, at most [`REACH`] bytes, that could become a match of a pattern or a
-    /// phrase; the text's length if there is no such suffix.
-    pub(crate) fn from(&self, text: &str, phrases: &Phrases) -> usize {
-        let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH));
-        self.of_patterns(text).min(phrase.unwrap_or(text.len()))
+    /// The start of the longest suffix of `text`, at most [`REACH`] bytes and not before `from`, that could become a
+    /// match of a pattern or a phrase; the text's length if there is no such suffix.
+    pub(crate) fn from(&self, text: &str, from: usize, phrases: &Phrases) -> usize {
+        let phrase = phrases.unfinished(text, text.len().saturating_sub(REACH).max(from));
+        self.of_patterns(text, from).min(phrase.unwrap_or(text.len()))
     }
 
     /// As [`Self::from`], for patterns only.
-    pub(crate) fn of_patterns(&self, text: &str) -> usize {
-        let first = text.len().saturating_sub(REACH);
+    pub(crate) fn of_patterns(&self, text: &str, from: usize) -> usize {
+        let first = text.len().saturating_sub(REACH).max(from);
         let at = self.joint.as_ref().and_then(|joint| {
             joint.walks(|walker| {
                 let mut starts = (first..text.len()).filter(|at| text.is_char_boundary(*at));
@@ -54,7 +54,7 @@ mod tests {
         let hirs: Vec<Hir> = patterns.iter().map(|p| syntax::parse_with(p, &config).unwrap()).collect();
         let class = ClassId::try_from(0).unwrap();
         let phrases: Vec<_> = phrases.iter().map(|p| ((*p).to_owned(), class, false)).collect();
-        &text[UnfinishedHitFinder::new(&hirs).unwrap().from(text, &Phrases::new(&phrases, "en"))..]
+        &text[UnfinishedHitFinder::new(&hirs).unwrap().from(text, 0, &Phrases::new(&phrases, "en"))..]
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
         let marked = unlisted(body);
         let numbered = item::number(marked, language).and_then(|number| marked.get(number.end..));
         let item = marked.len() < body.len() || numbered.is_some();
-        let shape = shape(body, marked, language);
+        let shape = shape(body, numbered.unwrap_or(marked));
         Self { body: numbered.unwrap_or(marked), numbered: marked, quoted, item, indent, shape }
     }
 }
@@ -88,7 +88,8 @@ fn unlisted(line: &str) -> &str {
     ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest)
 }
 
-fn shape(body: &str, marked: &str, language: &Language) -> LineShape {
+/// The shape of a line without marks of quotations; `text` is the line without those of list items, too.
+fn shape(body: &str, text: &str) -> LineShape {
     if body.is_empty() {
         return LineShape::Blank;
     }
@@ -104,7 +105,6 @@ fn shape(body: &str, marked: &str, language: &Language) -> LineShape {
     if is_log(body) {
         return LineShape::Log;
     }
-    let text = item::number(marked, language).and_then(|number| marked.get(number.end..)).unwrap_or(marked);
     if is_code(text) || is_address(text) {
         LineShape::Code
     } else if label(text).is_some() || is_definition(text) {
@@ -133,14 +133,16 @@ fn is_heading(body: &str) -> bool {
 
 /// Fields between bars or tabs, or three fields or more between commas or semicolons without spaces.
 fn is_row(body: &str) -> bool {
-    let bars = body.matches('|').count();
-    if body.starts_with('|') || bars >= 2 || (bars == 1 && body.contains(" | ")) || body.trim().contains('\t') {
+    let count = |mark: u8| body.bytes().filter(|byte| *byte == mark).count();
+    let bars = count(b'|');
+    let tabs = || count(b'\t') > 0 && body.trim().contains('\t');
+    if body.starts_with('|') || bars >= 2 || (bars == 1 && body.contains(" | ")) || tabs() {
         return true;
     }
-    [',', ';'].into_iter().any(|mark| {
-        let fields = body.matches(mark).count();
-        let spaced = body.match_indices(mark).filter(|(at, _)| body.get(at + 1..).is_some_and(|r| r.starts_with(' ')));
-        fields >= 2 && spaced.count() * 4 <= fields
+    [b',', b';'].into_iter().any(|mark| {
+        let fields = count(mark);
+        let spaced = || body.as_bytes().windows(2).filter(|pair| **pair == [mark, b' ']).count();
+        fields >= 2 && spaced() * 4 <= fields
     })
 }
 
@@ -161,35 +163,67 @@ fn is_log(body: &str) -> bool {
     goes_on && (is_level || (stamp && (digits >= 5 && marks >= 2 || digits >= 9))) || clock()
 }
 
+/// Two marks in a row that only code contains.
+const fn is_code_pair(first: u8, second: u8) -> bool {
+    match second {
+        b')' => first == b'(',
+        b'=' => matches!(first, b'=' | b'!' | b':' | b'+' | b'-'),
+        b'>' => matches!(first, b'=' | b'-' | b'/' | b'>'),
+        b':' => first == b':',
+        b'&' => first == b'&',
+        b'|' => first == b'|',
+        b'/' => first == b'<',
+        b'{' => first == b'$',
+        b';' => matches!(first, b')' | b'}'),
+        b',' => matches!(first, b']' | b'}'),
+        b'<' => first == b'<',
+        b'(' => first == b'!',
+        _ => false,
+    }
+}
+
 /// Marks that only code contains, or a large share of marks.
 fn is_code(body: &str) -> bool {
-    const TOKENS: [&str; 22] = [
-        "()", "==", "!=", ":=", "=>", "->", "::", "+=", "-=", "&&", "||", "</", "/>", "${", ");", "};", "],", "},",
-        "<<", ">>", "!(", "#include",
-    ];
-    let first = body.chars().next();
-    let opens = matches!(first, Some('{' | '}' | '<' | '@' | '$')) || body.starts_with("]") || body.starts_with("#!");
-    let closes = body.ends_with(['{', '}', ';', '\\']) || body == "[" || body == ")";
-    if opens && body.len() > 1 && body.as_bytes().get(1) != Some(&b' ') || closes && !body.contains(' ') {
+    let bytes = body.as_bytes();
+    let (first, last) = (bytes.first().copied(), bytes.last().copied());
+    let opens = matches!(first, Some(b'{' | b'}' | b'<' | b'@' | b'$' | b']')) || body.starts_with("#!");
+    let is_joined = bytes.get(1).is_some_and(|second| *second != b' ');
+    let closes = matches!(last, Some(b'{' | b'}' | b';' | b'\\')) || body == "[" || body == ")";
+    if opens && is_joined || closes && !body.contains(' ') {
         return true;
     }
-    if body.ends_with(['{', '}', '\\']) || TOKENS.iter().any(|token| body.contains(token)) {
+    if matches!(last, Some(b'{' | b'}' | b'\\')) {
         return true;
     }
-    // A name directly before an opening bracket is a call; `(s)` at the end of a word is a plural.
-    let called = body.match_indices('(').any(|(at, _)| {
-        let before = body.get(..at).unwrap_or_default();
-        let inside = body.get(at + 1..).and_then(|rest| rest.split(')').next()).unwrap_or_default();
-        before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_') && !matches!(inside, "s" | "es" | "n" | "en")
-    });
-    let assigned = body.contains(" = ") || body.contains(" <- ");
-    let mark = |b: &u8| {
+    // Most lines of prose have none of these marks.
+    let mark = |byte: &u8| {
         matches!(
-            b,
+            byte,
             b'{' | b'}' | b'[' | b']' | b'<' | b'>' | b'=' | b';' | b'_' | b'\\' | b'$' | b'@' | b'^' | b'&' | b'~'
         )
     };
-    called || assigned || body.bytes().filter(|b| mark(b)).count() * CODE_SHARE > body.len()
+    let (mut marks, mut calls, mut before) = (0, false, b' ');
+    for byte in bytes {
+        if is_code_pair(before, *byte) {
+            return true;
+        }
+        marks += usize::from(mark(byte));
+        calls |= *byte == b'(' && (before.is_ascii_alphanumeric() || before == b'_');
+        before = *byte;
+    }
+    if marks * CODE_SHARE > body.len() || body.contains("#include") {
+        return true;
+    }
+    // A name directly before an opening bracket is a call; `(s)` at the end of a word is a plural.
+    let called = || {
+        body.match_indices('(').any(|(at, _)| {
+            let before = body.get(..at).unwrap_or_default();
+            let inside = body.get(at + 1..).and_then(|rest| rest.split(')').next()).unwrap_or_default();
+            before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                && !matches!(inside, "s" | "es" | "n" | "en")
+        })
+    };
+    marks > 0 && (body.contains(" = ") || body.contains(" <- ")) || calls && called()
 }
 
 /// Addresses, with numbers and marks around them: `[#12](https://…)`.
@@ -207,6 +241,9 @@ fn is_definition(body: &str) -> bool {
 /// The length of the label at the start of a line, with its mark; `None` without a label.
 pub(crate) fn label(body: &str) -> Option<usize> {
     let near = body.get(..body.floor_char_boundary(LABEL)).unwrap_or_default();
+    if !near.bytes().any(|byte| matches!(byte, b':' | b'=' | b'-' | 0xe2)) {
+        return None;
+    }
     let colon = near.match_indices([':', '=']).map(|(at, mark)| at + mark.len()).find(|end| {
         let rest = body.get(*end..).unwrap_or_default();
         let rest = rest.trim_start_matches(['*', '_', '`', '"']);

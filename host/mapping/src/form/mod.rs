@@ -13,7 +13,7 @@ use crate::language::Language;
 use crate::words::{lower, words};
 use line::label;
 use line::{Line, LineShape};
-pub(crate) use paragraph::line_break;
+pub(crate) use paragraph::{LINE_BELOW, line_break};
 use std::ops::Range;
 pub(crate) use whole::WholeParts;
 

@@ -8,7 +8,7 @@ use crate::words::lower;
 /// Number of bytes of the line above a line break that are read.
 const ABOVE: usize = 256;
 /// Number of bytes of the line below a line break that are read.
-const BELOW: usize = 64;
+pub(crate) const LINE_BELOW: usize = 64;
 /// Lengths in bytes at which a writer breaks a line because it is full.
 const FULL: std::ops::RangeInclusive<usize> = 60..=120;
 /// Words after which no sentence ends.
@@ -45,10 +45,10 @@ pub(crate) fn line_break(text: &str, start: usize, end: usize, is_complete: bool
     }
     let rest = text.get(end..).unwrap_or_default();
     let whole = rest.split('\n').next().unwrap_or_default();
-    if !is_complete && whole.len() == rest.len() && rest.len() < BELOW {
+    if !is_complete && whole.len() == rest.len() && rest.len() < LINE_BELOW {
         return FullStop::Undecided;
     }
-    let below = Line::of(whole.get(..whole.floor_char_boundary(BELOW)).unwrap_or_default(), language);
+    let below = Line::of(whole.get(..whole.floor_char_boundary(LINE_BELOW)).unwrap_or_default(), language);
     let is_aligned = below.quoted == above.quoted && (above.item || below.indent <= above.indent + 3);
     if !is_text(&below) || below.item || !is_aligned {
         return FullStop::Ends;

@@ -72,6 +72,11 @@ impl Quantities {
         Ok(Self { slots: manifest.quantities.iter().map(QuantitySlot::new).collect::<Result<_, _>>()?, language })
     }
 
+    /// Whether the policy declares a quantity.
+    pub(crate) const fn is_any(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
     /// Reads the quantities of a span. The most severe finding is returned: a value that is inexact or out of range
     /// gives a reject; two values for one slot give a decompose.
     pub(crate) fn read<'a>(measured: impl Iterator<Item = &'a QuantityHit>) -> QuantityReading {

@@ -124,6 +124,17 @@ fn decode(text: &str) -> Option<MatchingView> {
     while let Some(at) =
         find(bytes, from, |byte| matches!(byte, b'\\' | b'&' | b'%' | b'e' | b'E' | b'x' | b'X' | b'+'))
     {
+        // Most letters among these begin nothing.
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let is_letter = match bytes.get(at) {
+            Some(b'e' | b'E') => !before.is_some_and(|before| before.is_ascii_digit() || *before == b'.'),
+            Some(b'x' | b'X') => !matches!(bytes.get(at + 1), Some(b'n' | b'N')),
+            _ => false,
+        };
+        if is_letter {
+            from = at + 1;
+            continue;
+        }
         let rest = text.get(at..).unwrap_or_default();
         let (range, meaning) = match bytes.get(at) {
             Some(b'\\') => match escape(rest) {

@@ -12,9 +12,10 @@ const SEQUENCE: usize = 36;
 /// Greatest length of an entity in bytes, with `&` and `;`.
 const ENTITY: usize = 40;
 
-/// The start of the first markup or escape whose meaning more text can change; the text's length if there is none.
-pub(crate) fn undecided(text: &str) -> usize {
-    let from = text.ceil_char_boundary(text.len().saturating_sub(REACH));
+/// The start of the first markup or escape at `from` or behind whose meaning more text can change; the text's length if
+/// there is none.
+pub(crate) fn undecided(text: &str, from: usize) -> usize {
+    let from = text.ceil_char_boundary(text.len().saturating_sub(REACH).max(from));
     let tail = text.get(from..).unwrap_or_default();
     let open = (0..tail.len()).find(|at| tail.get(*at..).is_some_and(|rest| is_open(rest) || is_open_link(rest)));
     // The meaning of a mark, or of a row of marks, depends on the next character.
