@@ -9,10 +9,11 @@ mod pointing;
 mod read;
 mod word;
 
+use crate::cues::cue;
 use crate::language::Language;
 use crate::lexicon::LanguageLexicon;
 use crate::reading::asks;
-use crate::words::without_addresses;
+use crate::words::{without_addresses, words};
 pub use conflict::PropositionConflict;
 pub(crate) use grammar::{Grammar, role};
 pub use introduced::IntroducedWords;
@@ -42,13 +43,23 @@ impl Propositions {
     }
 
     fn sentence(&self, span: &str, shown: &str) -> Vec<Proposition> {
-        if asks(span) || span.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']) {
+        let quotes = span.contains(['"', '\u{201c}', '\u{201e}', '\u{ab}']);
+        if asks(span) || quotes || self.is_heading(span) {
             return Vec::new();
         }
         let words = self.0.words(&without_addresses(span).replace('\u{2019}', "'"));
         let mut reader = PropositionReader::new(self.0, shown.trim());
         reader.read(&words);
         reader.found
+    }
+
+    /// Whether a span begins with a question word and ends without a mark: "What did not go well".
+    fn is_heading(&self, span: &str) -> bool {
+        let Some(cues) = self.0.language.polarity.as_ref() else { return false };
+        let first = words(span).next().map_or(0..0, |word| word);
+        let asks = || cues.words(span.get(first).unwrap_or_default(), |_, _| true);
+        !span.trim_end().ends_with(|c: char| c.is_ascii_punctuation())
+            && asks().iter().any(|word| word.is(cue::WHICH | cue::HOW))
     }
 
     /// The reason why two propositions cannot both hold; `None` if they can.
@@ -148,6 +159,8 @@ mod tests {
             ["Critics say that the dam is small.", "The dam is not small."],
             ["The shop is open.", "The shop is not closed."],
             ["Ilse Roth speaks Danish.", "She speaks Polish."],
+            ["What went well", "What did not go well"],
+            ["See [1](https://a.example/pull/1)", "See [2](https://a.example/pull/2)"],
             ["The team won.", "The team did not win because of luck."],
         ] {
             assert_eq!(conflict(&sentences), None, "{sentences:?}");
