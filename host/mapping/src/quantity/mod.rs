@@ -248,6 +248,8 @@ mod tests {
             ("take 4 caps. of 0.3 g", Some(1200), Pass),
             ("take 2 tablets of 200 to 400 mg", Some(800), Decompose(QuantityMultiple)),
             ("take B2 tablets of 500 mg", None, Reject(QuantityInexact)),
+            ("take aspirin9000mg", None, Reject(QuantityInexact)),
+            ("take Pcg64Mg", None, Pass),
             ("take a tablet of 500 mg", Some(500), Pass),
             ("in 10 patients 500 mg", Some(500), Pass),
             ("10 tablets, 500 mg of it", Some(500), Pass),

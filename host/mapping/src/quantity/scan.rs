@@ -58,6 +58,11 @@ impl Scan<'_> {
     fn after(&self, slot: &QuantitySlot, at: usize, before: Option<UnitPlace>) -> Option<UnitPlace> {
         let number = self.numbers.get(at)?;
         let place = slot.after(self.text, number.range.end)?;
+        // `Pcg64Mcg` is one name.
+        let mut unit = self.between(number.range.end, place.edge).chars();
+        if number.glued && unit.next().is_some_and(char::is_uppercase) && unit.next().is_some_and(char::is_lowercase) {
+            return None;
+        }
         let belongs = self.numbers.get(at + 1).is_some_and(|next| {
             let is_glued = next.range.start == place.edge;
             let is_near = self.between(place.edge, next.range.start).chars().all(is_gap);
