@@ -12,6 +12,8 @@ use portcullis_core::reason::ValidationReason;
 const GLUED_MAX: usize = 16;
 /// Greatest number of letters before the sign of a currency: `US$`.
 const COUNTRY_MAX: usize = 3;
+/// Greatest number of bytes before a number in which the unit of its label ends.
+const LABEL_MAX: usize = 48;
 
 /// A positive fraction: the size of a unit, measured in the slot's unit.
 #[derive(Clone, Copy)]
@@ -131,8 +133,28 @@ impl QuantitySlot {
         (1..=COUNTRY_MAX).contains(&letters).then(|| self.unit_at(text, unit)).flatten()
     }
 
-    /// The currency before a number, and the letters behind the number that multiply it.
+    /// The unit before a number: a currency, or the unit that ends the number's label.
     pub(super) fn before(&self, text: &str, number: &Number) -> Option<UnitPlace> {
+        self.currency_before(text, number).or_else(|| self.in_label(text.get(..number.range.start)?))
+    }
+
+    /// The unit at the end of the label with which a text ends: `Dose (mg):`, `"dose_mg":`, `dose_mg =`.
+    fn in_label(&self, text: &str) -> Option<UnitPlace> {
+        let near = text.ceil_char_boundary(text.len().saturating_sub(LABEL_MAX));
+        let marks = [' ', '\t', '"', '\'', '`', '*', '_', ')', ']'];
+        let label = text.get(near..)?.trim_end_matches(marks).strip_suffix([':', '='])?.trim_end_matches(marks);
+        let before = label.trim_end_matches(char::is_alphabetic);
+        let name = lower(label.get(before.len()..)?);
+        let unit = self.units.iter().find(|unit| unit.name == name)?;
+        let letter = name.chars().nth(1).is_none();
+        let stands = before.ends_with(if letter { &['(', '[', '_', '/'][..] } else { &['(', '[', '_', '/', '-', ' '] });
+        let measures = before.trim_end().ends_with(char::is_numeric);
+        let edge = near + before.len();
+        (stands && !measures).then_some(UnitPlace { size: unit.size, edge, power: Some(0) })
+    }
+
+    /// The currency before a number, and the letters behind the number that multiply it.
+    fn currency_before(&self, text: &str, number: &Number) -> Option<UnitPlace> {
         let before = before_gap(text.get(..number.range.start).filter(|_| self.is_money)?);
         let (unit, edge) = self.currency_at_end(before)?;
         let rest = text.get(number.range.end..)?;
