@@ -125,6 +125,13 @@ impl ClientQuestion {
 }
 
 impl SeenText {
+    /// Whether a JSON value stands in a range: a gateway puts `null` in place of one that was refused.
+    fn is_value(&self, from: usize, end: usize) -> bool {
+        let before = self.text.get(..from).unwrap_or_default().trim_end();
+        let behind = self.text.get(end..).unwrap_or_default().trim_start();
+        before.ends_with(['[', ',', ':']) && (behind.is_empty() || behind.starts_with([',', ']', '}']))
+    }
+
     fn check(
         &self,
         place: &CheckedChannel,
@@ -143,8 +150,8 @@ impl SeenText {
         for (from, length) in &self.constants {
             let end = from.checked_add(*length).ok_or_else(wrong)?;
             let constant = self.text.get(*from..end).ok_or_else(wrong)?;
-            // `null` says nothing; it keeps a text JSON in which a value was refused.
-            if constant != "null" && !constants.iter().any(|known| known == constant) {
+            let is_known = constants.iter().any(|known| known == constant);
+            if !is_known && !(constant == "null" && self.is_value(*from, end)) {
                 return Err(wrong());
             }
             said.push_str(self.text.get(at..*from).ok_or_else(wrong)?);
@@ -162,6 +169,27 @@ impl SeenText {
             Ok(())
         } else {
             Err(AdmissionError::OtherCalls(place.clone()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_stands_in_place_of_a_json_value_only() {
+        for (text, is_value) in [
+            ("{\"n\": null, \"m\": 1}", true),
+            ("[1,null]", true),
+            ("\"n\": null", true),
+            ("The contract is null and void.", false),
+            ("It is: nullified", false),
+            ("null", false),
+        ] {
+            let from = text.find("null").unwrap_or_default();
+            let seen = SeenText { text: text.to_owned(), ..SeenText::default() };
+            assert_eq!(seen.is_value(from, from + 4), is_value, "{text}");
         }
     }
 }

@@ -73,6 +73,11 @@ impl Hits {
         self.is_polar
     }
 
+    /// Notes that the result depends on the polarity of a place, too.
+    pub(crate) const fn depend_on_polarity(&mut self, is_polar: bool) {
+        self.is_polar |= is_polar;
+    }
+
     /// Adds hits.
     pub(crate) fn with(self, hits: impl IntoIterator<Item = (Range<usize>, ClassId)>) -> Self {
         let more = hits.into_iter().map(|(range, class)| ClassHit { range, class });
@@ -125,6 +130,13 @@ impl Hits {
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
+}
+
+/// The hits of a decoded text.
+pub(crate) struct DecodedHits {
+    pub(crate) hits: Vec<(Range<usize>, ClassId)>,
+    /// As [`Hits::is_polar`].
+    pub(crate) is_polar: bool,
 }
 
 struct LocatedPattern {
@@ -330,11 +342,11 @@ impl Scanner {
 
     /// The hits of a decoded text and of its view. A class that must stand in the bytes, and a class that switches a
     /// rule off, has no hit here.
-    pub(crate) fn scan_decoded(&self, text: &str, view: Option<&MatchingView>) -> Vec<(Range<usize>, ClassId)> {
+    pub(crate) fn scan_decoded(&self, text: &str, view: Option<&MatchingView>) -> DecodedHits {
         let excuses = |class| self.polarities.get(&class) == Some(&HitPolarity::Affirmed);
-        let found = self.scan(text, view).list.into_iter();
-        let found = found.filter(|hit| !self.unviewed.contains(hit.class) && !excuses(hit.class));
-        found.map(|hit| (hit.range, hit.class)).collect()
+        let Hits { list, is_polar, .. } = self.scan(text, view);
+        let found = list.into_iter().filter(|hit| !self.unviewed.contains(hit.class) && !excuses(hit.class));
+        DecodedHits { hits: found.map(|hit| (hit.range, hit.class)).collect(), is_polar }
     }
 
     /// Every hit in the bytes of a text; neither the view nor polarity is considered.

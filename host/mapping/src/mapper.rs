@@ -268,7 +268,8 @@ impl TextMapper {
         for page in decoded(text) {
             let shown = MatchingView::of(page.text());
             let found = self.scanner.scan_decoded(page.text(), shown.as_ref());
-            hits = hits.with(found.into_iter().map(|(range, class)| (page.origin(&range), class)));
+            hits = hits.with(found.hits.into_iter().map(|(range, class)| (page.origin(&range), class)));
+            hits.depend_on_polarity(found.is_polar);
             self.quantities.only_decoded(&mut quantities, text, &page);
             cited = citation::joined(cited, citations(page.text(), shown.as_ref()), &page);
             loads.extend(self.loads.loads(page.text(), labels).iter().map(|range| page.origin(range)));
@@ -307,8 +308,8 @@ impl TextMapper {
         labels: &ReferenceLabels,
         granularity: Granularity,
     ) -> ScannedText {
-        // The head of a table can stand far before its numbers.
-        let has_table = self.quantities.is_any() && window.contains(['|', '\t']);
+        // The head of a table can stand far before its numbers, and its marks can be written as escapes.
+        let has_table = self.quantities.is_any() && window.contains(['|', '\t', '&', '%', '\\']);
         let part = window.get(near..).filter(|_| near > 0 && !has_table);
         let found = part.map(|part| self.find(part, false, labels).moved(near));
         let found = found.filter(|found| !found.hits.is_polar());

@@ -215,7 +215,7 @@ impl Segmenter {
         let (has_spans, before) = (!read.pieces().is_empty(), std::mem::take(&mut self.waiting));
         self.ends.retain(|end| *end > border);
         self.borders.push(border);
-        let from = self.context(&read, &looked_at);
+        let from = self.context(&read, &looked_at, near);
         let part = if has_spans {
             self.waiting = left;
             Some(read.following(self.offset, before))
@@ -247,14 +247,14 @@ impl Segmenter {
     }
 
     /// The start of the bytes that are needed as context. It is a border, or, in a very long sentence, behind white
-    /// space that no hit and no object spans.
-    fn context(&self, read: &ScannedText, looked_at: &[Range<usize>]) -> usize {
+    /// space that no hit and no object spans. The text was searched from `near` on.
+    fn context(&self, read: &ScannedText, looked_at: &[Range<usize>], near: usize) -> usize {
         let needed = self.origin().saturating_sub(CONTEXT);
         let border = self.borders.iter().copied().rfind(|border| *border <= needed).unwrap_or(0);
         let Some(first) = needed.checked_sub(CONTEXT).filter(|first| border < *first) else { return border };
         let is_whole = |at: usize| {
             let range = looked_at.get(looked_at.partition_point(|range| range.end <= at));
-            range.is_none_or(|range| at <= range.start) && !read.split_by(at)
+            at >= near && range.is_none_or(|range| at <= range.start) && !read.split_by(at)
         };
         let behind_space = |at: &usize| self.text.as_bytes().get(*at - 1).is_some_and(u8::is_ascii_whitespace);
         (first + 1..=needed).rev().filter(behind_space).find(|at| is_whole(*at)).unwrap_or(border)

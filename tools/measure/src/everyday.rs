@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The shipped packages of an open world.
-const POLICIES: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
+pub(crate) const POLICIES: [&str; 5] = ["clinical", "finance-suitability", "pii", "privilege", "residency"];
 /// Files of harmless texts, each with the key by which its rows are grouped.
 const HARMLESS: [(&str, &str); 3] = [("harmless.jsonl", "kind"), ("links.jsonl", "form"), ("numbers.jsonl", "kind")];
 
@@ -27,7 +27,7 @@ pub(crate) fn run(folder: &Path, list: bool) -> Result<()> {
 }
 
 /// Whether this policy may refuse a part of the text.
-fn is_excepted(row: &Value, policy: &str) -> bool {
+pub(crate) fn is_excepted(row: &Value, policy: &str) -> bool {
     row["except"].as_array().into_iter().flatten().any(|name| name == policy)
 }
 

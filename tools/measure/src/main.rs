@@ -120,6 +120,16 @@ enum MeasureCommand {
         #[arg(long)]
         list: bool,
     },
+    /// How much harmless text the shipped policies damage on its way through `portcullis serve`, with each way to go on
+    /// after a refusal, whole and streamed. A refused address that a client would load is not counted.
+    Served {
+        /// The folder, with the shape of `tests/cases/everyday`.
+        #[arg(default_value = "tests/cases/everyday")]
+        cases: PathBuf,
+        /// So many pages of packages in the registry cache, chosen by digest, in place of the cases.
+        #[arg(long, default_value_t = 0)]
+        documents: usize,
+    },
     /// Sentences that an abbreviation or a line break divides, amounts, doses, contradictions over boundaries, loops of
     /// an engine and misleading labels, in a folder with the shape of `tests/cases/sentences`, on the model of the
     /// card.
@@ -192,6 +202,7 @@ fn main() -> Result<()> {
     match &what {
         MeasureCommand::Bytes { data, list } => bytes::run(data, *list),
         MeasureCommand::Everyday { cases, list } => everyday::run(cases, *list),
+        MeasureCommand::Served { cases, documents } => gateway::served(cases, *documents),
         MeasureCommand::Sentences { cases, list } => sentences::run(cases, *list),
         MeasureCommand::Streaming { data } => streaming::run(data),
         MeasureCommand::Lane { data } => lane::run(data),

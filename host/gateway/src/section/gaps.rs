@@ -2,23 +2,33 @@
 
 use serde_json::Value;
 
-/// Keys of JSON Schema beside which a type alone does not say what a value may be (draft 2020-12).
-const NARROWING: [&str; 15] = [
-    "$ref",
-    "$dynamicRef",
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "not",
-    "if",
-    "enum",
-    "const",
-    "pattern",
-    "format",
-    "minLength",
-    "maxLength",
-    "contentEncoding",
-    "contentMediaType",
+/// Keys of JSON Schema (draft 2020-12) that say no more about a value than its type, or nothing about one that is
+/// `null`. A value whose schema has another key may have no gap.
+const HARMLESS: [&str; 24] = [
+    "$comment",
+    "$defs",
+    "$schema",
+    "additionalProperties",
+    "default",
+    "definitions",
+    "deprecated",
+    "description",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "items",
+    "maxItems",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "properties",
+    "readOnly",
+    "required",
+    "title",
+    "type",
 ];
 
 /// Where a JSON answer may have the placeholder or `null` in place of a value.
@@ -61,7 +71,9 @@ impl JsonGaps {
 /// Whether two values differ only in strings, and in numbers and names that are `null` in the second. `schema` is the
 /// schema of the value, if there is one and it is known.
 fn same_shape(before: &Value, after: &Value, schema: Option<Option<&Value>>) -> bool {
-    let plain = schema.map(|schema| schema.filter(|node| NARROWING.iter().all(|key| node.get(key).is_none())));
+    let is_plain =
+        |node: &&Value| node.as_object().is_some_and(|node| node.keys().all(|key| HARMLESS.contains(&key.as_str())));
+    let plain = schema.map(|schema| schema.filter(is_plain));
     let allows = |kind: &str| match plain {
         None => true,
         Some(node) => match node.and_then(|node| node.get("type")) {
@@ -125,6 +137,7 @@ mod tests {
             "more": {"type": ["number", "null"]},
             "list": {"type": "array", "items": {"type": ["string", "null"]}},
             "other": {"$ref": "#/$defs/name"},
+            "pair": {"type": "array", "prefixItems": [{"enum": ["a"]}], "items": {"type": "string"}},
         }});
         let format = json!({"type": "json_schema", "json_schema": {"name": "n", "schema": schema}});
         for (before, after, allowed) in [
@@ -135,6 +148,7 @@ mod tests {
             (r#"{"list":["a","b"]}"#, r#"{"list":["[x]","b"]}"#, true),
             (r#"{"other":"a"}"#, r#"{"other":"[x]"}"#, false),
             (r#"{"unknown":"a"}"#, r#"{"unknown":"[x]"}"#, false),
+            (r#"{"pair":["a"]}"#, r#"{"pair":["[x]"]}"#, false),
             (r#"{"kind":"b","size":1}"#, r#"{"kind":"b","size":1}"#, true),
         ] {
             assert_eq!(allows(&format, before, after), allowed, "{after}");

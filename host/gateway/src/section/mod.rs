@@ -364,12 +364,18 @@ impl AnswerSection {
         }
         let mut outputs = writer.outputs;
         let SectionMode::Whole(whole) = &mut self.mode else { return outputs };
+        if whole.is_sent {
+            return outputs;
+        }
         whole.outputs.append(&mut outputs);
         if self.release.end == Some(SectionEnd::Whole) && self.release.report.rejected > 0 && !whole.is_complete() {
             self.release.end = Some(SectionEnd::Refused);
         }
         match self.release.end {
-            Some(SectionEnd::Whole) => std::mem::take(&mut whole.outputs),
+            Some(SectionEnd::Whole) => {
+                whole.is_sent = true;
+                std::mem::take(&mut whole.outputs)
+            }
             Some(SectionEnd::Refused | SectionEnd::Broken) | None => Vec::new(),
         }
     }

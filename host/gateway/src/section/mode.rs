@@ -28,8 +28,9 @@ pub(crate) struct JsonText {
     /// The document as it is judged.
     pub(super) judged: String,
     pub(super) gaps: JsonGaps,
-    /// The outputs so far.
+    /// The outputs so far, and whether they were sent.
     pub(super) outputs: Vec<GatedAnswerPart>,
+    pub(super) is_sent: bool,
 }
 
 impl JsonText {
@@ -45,7 +46,13 @@ impl JsonText {
 
 impl SectionMode {
     pub(crate) const fn whole(gaps: JsonGaps) -> Self {
-        Self::Whole(JsonText { document: String::new(), judged: String::new(), gaps, outputs: Vec::new() })
+        Self::Whole(JsonText {
+            document: String::new(),
+            judged: String::new(),
+            gaps,
+            outputs: Vec::new(),
+            is_sent: false,
+        })
     }
 
     pub(crate) const fn driven() -> Self {

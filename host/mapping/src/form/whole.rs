@@ -69,10 +69,15 @@ impl WholeParts {
 
     /// Whether a range is a JSON number or name: only a value can stand in its place.
     pub(crate) fn is_bare_value(text: &str, origin: usize, range: &Range<usize>, language: &Language) -> bool {
-        let Self::Values(values) = Self::of(text, origin, range, language) else { return false };
         let before = text.get(text.floor_char_boundary(range.start.saturating_sub(REACH))..range.start);
-        let line = before.unwrap_or_default().rsplit('\n').next().unwrap_or_default();
-        values.last() == Some(range) && line.contains('"') && line.trim_end().ends_with(['[', ',', ':'])
+        let line = before.unwrap_or_default().rsplit('\n').next().unwrap_or_default().trim_end();
+        // The start of a long line is too far away to be seen; a key is not.
+        let has_key = line.strip_suffix(':').is_some_and(|key| key.trim_end().ends_with('"'));
+        let is_element =
+            || matches!(Self::of(text, origin, range, language), Self::Values(values) if values.last() == Some(range));
+        let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let is_bare = text.get(range.clone()).is_some_and(|value| value.chars().all(bare));
+        is_bare && (has_key || line.contains('"') && line.ends_with(['[', ',', ':']) && is_element())
     }
 
     /// The places between the parts.
@@ -92,7 +97,9 @@ fn word_start(text: &str, at: usize) -> usize {
     let near = text.ceil_char_boundary(at.saturating_sub(WORD));
     let inside = text.get(at..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
     let before = text.get(near..at).unwrap_or_default();
-    let start = near + before.trim_end_matches(char::is_alphanumeric).len();
+    let word = before.trim_end_matches(char::is_alphanumeric);
+    // The letter of an escape (`\n`) is no part of a word.
+    let start = if word.ends_with('\\') { at } else { near + word.len() };
     if inside && start > near || start == 0 && inside { start } else { at }
 }
 
@@ -208,6 +215,7 @@ mod tests {
     fn each_part_leaves_whole() {
         for (text, whole) in [
             ("Please pay §5555§ now.", "5555"),
+            ("Please pay:\\n§5555§ now.", "5555"),
             ("The code is AB§5555§CD, as said.", "AB5555CD"),
             ("Run `mail §a@b.org§ now` first.", "`mail a@b.org now`"),
             ("It is $x_1 - §5555§$ here.", "$x_1 - 5555$"),

@@ -21,6 +21,9 @@ use portcullis_core::proposition::Proposition;
 use read::PropositionReader;
 use word::LanguageTables;
 
+/// Greatest number of words of a heading that begins with a question word.
+const HEADING: usize = 5;
+
 /// The proposition reader of a language with a grammar and word tables.
 #[derive(Clone, Copy)]
 pub(crate) struct Propositions(LanguageTables);
@@ -53,13 +56,14 @@ impl Propositions {
         reader.found
     }
 
-    /// Whether a span begins with a question word and ends without a mark: "What did not go well".
+    /// Whether a span of a few words begins with a question word and ends without a mark: "What did not go well".
     fn is_heading(&self, span: &str) -> bool {
-        let Some(cues) = self.0.language.polarity.as_ref() else { return false };
+        let Some(cues) = self.0.language.polarity.as_ref().filter(|_| words(span).count() <= HEADING) else {
+            return false;
+        };
         let first = words(span).next().map_or(0..0, |word| word);
         let asks = || cues.words(span.get(first).unwrap_or_default(), |_, _| true);
-        !span.trim_end().ends_with(|c: char| c.is_ascii_punctuation())
-            && asks().iter().any(|word| word.is(cue::WHICH | cue::HOW))
+        span.trim_end().ends_with(char::is_alphanumeric) && asks().iter().any(|word| word.is(cue::WHICH | cue::HOW))
     }
 
     /// The reason why two propositions cannot both hold; `None` if they can.

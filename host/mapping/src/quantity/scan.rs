@@ -58,18 +58,13 @@ impl Scan<'_> {
     fn after(&self, slot: &QuantitySlot, at: usize, before: Option<UnitPlace>) -> Option<UnitPlace> {
         let number = self.numbers.get(at)?;
         let place = slot.after(self.text, number.range.end)?;
-        // `Pcg64Mcg` is one name.
-        let mut unit = self.between(number.range.end, place.edge).chars();
-        if number.glued && unit.next().is_some_and(char::is_uppercase) && unit.next().is_some_and(char::is_lowercase) {
-            return None;
-        }
         let belongs = self.numbers.get(at + 1).is_some_and(|next| {
             let is_glued = next.range.start == place.edge;
             let is_near = self.between(place.edge, next.range.start).chars().all(is_gap);
             let is_apart = |c: char| !c.is_alphanumeric() && !is_sign(c);
             let apart = self.text.get(number.range.end..).is_some_and(|rest| rest.starts_with(is_apart));
             let is_next = (is_glued && apart || before.is_some() && is_near) && place.edge <= next.range.start;
-            is_next && slot.before(self.text, next).is_some()
+            is_next && slot.currency_before(self.text, next).is_some()
         });
         (!belongs).then_some(place)
     }
@@ -111,7 +106,7 @@ impl Scan<'_> {
         }
         let mut values = Vec::new();
         for number in group.iter().rev() {
-            let own = slot.before(self.text, number);
+            let own = slot.currency_before(self.text, number);
             start = own.map_or(start, |own| own.edge.min(start));
             let power = if number.range == last.range { place.power } else { Some(0) };
             let place = UnitPlace { power, ..place };
@@ -120,12 +115,12 @@ impl Scan<'_> {
         Some(QuantityHit { range: start..end, slot: 0, is_near: false, values })
     }
 
-    /// The quantity whose currency stands before number `at`. The numbers of a list after it share the unit. `None` if
+    /// The quantity whose currency or label stands before number `at`. The numbers of a list after it share the unit. `None` if
     /// the last of them has a unit behind it, which then measures all of them.
     fn measured_before(&self, slot: &QuantitySlot, at: usize, place: UnitPlace) -> Option<QuantityHit> {
         let first = self.numbers.get(at)?;
         let near = |n: &Number| {
-            n.joined && n.range.end - first.range.start <= JOINED_LIST && slot.before(self.text, n).is_none()
+            n.joined && n.range.end - first.range.start <= JOINED_LIST && slot.currency_before(self.text, n).is_none()
         };
         let others = self.numbers.iter().skip(at + 1).take_while(|n| near(n));
         let mut values: Vec<_> = slot.values(first, place, &[], false).collect();
@@ -154,8 +149,9 @@ impl Quantities {
         let mut stated: Once<Option<Decimal>> = Once::default();
         for (at, number) in scan.numbers.iter().enumerate() {
             for (index, slot) in self.slots.iter().enumerate() {
-                let before = slot.before(text, number);
+                let before = slot.currency_before(text, number);
                 let after = scan.after(slot, at, before);
+                let before = before.or_else(|| slot.in_label(text, number).filter(|_| after.is_none()));
                 if before.is_none() && after.is_none() {
                     continue;
                 }

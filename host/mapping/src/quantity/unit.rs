@@ -135,39 +135,32 @@ impl QuantitySlot {
 
     /// The unit before a number: a currency, or the unit that ends the number's label.
     pub(super) fn before(&self, text: &str, number: &Number) -> Option<UnitPlace> {
-        self.currency_before(text, number).or_else(|| self.in_label(text.get(..number.range.start)?))
+        self.currency_before(text, number).or_else(|| self.in_label(text, number))
     }
 
-    /// The unit at the end of the label with which a text ends: `Dose (mg):`, `"dose_mg":`, `dose_mg =`.
-    fn in_label(&self, text: &str) -> Option<UnitPlace> {
-        let near = text.ceil_char_boundary(text.len().saturating_sub(LABEL_MAX));
+    /// The unit at the end of the label before a number: `Dose (mg): 5`, `"dose_mg": 5`, `dose_mg = 5`. A unit behind
+    /// the number goes before it.
+    pub(super) fn in_label(&self, text: &str, number: &Number) -> Option<UnitPlace> {
+        let near = text.ceil_char_boundary(number.range.start.saturating_sub(LABEL_MAX));
         let marks = [' ', '\t', '"', '\'', '`', '*', '_', ')', ']'];
-        let label = text.get(near..)?.trim_end_matches(marks).strip_suffix([':', '='])?.trim_end_matches(marks);
+        let label = text.get(near..number.range.start)?.trim_end_matches(marks);
+        let label = label.strip_suffix([':', '='])?.trim_end_matches(marks);
         let before = label.trim_end_matches(char::is_alphabetic);
         let name = lower(label.get(before.len()..)?);
         let unit = self.units.iter().find(|unit| unit.name == name)?;
-        let letter = name.chars().nth(1).is_none();
-        let stands = before.ends_with(if letter { &['(', '[', '_', '/'][..] } else { &['(', '[', '_', '/', '-', ' '] });
+        let is_letter = name.chars().nth(1).is_none();
+        let stands =
+            before.ends_with(if is_letter { &['(', '[', '_', '/'][..] } else { &['(', '[', '_', '/', '-', ' '] });
         let measures = before.trim_end().ends_with(char::is_numeric);
-        let edge = near + before.len();
-        (stands && !measures).then_some(UnitPlace { size: unit.size, edge, power: Some(0) })
+        let power = power_behind(text, number)?;
+        (stands && !measures).then_some(UnitPlace { size: unit.size, edge: near + before.len(), power })
     }
 
     /// The currency before a number, and the letters behind the number that multiply it.
-    fn currency_before(&self, text: &str, number: &Number) -> Option<UnitPlace> {
+    pub(super) fn currency_before(&self, text: &str, number: &Number) -> Option<UnitPlace> {
         let before = before_gap(text.get(..number.range.start).filter(|_| self.is_money)?);
         let (unit, edge) = self.currency_at_end(before)?;
-        let rest = text.get(number.range.end..)?;
-        let spaced = rest.strip_prefix([' ', '\u{a0}', '\u{202f}']);
-        let letters = |rest: &str| {
-            let near = rest.get(..rest.floor_char_boundary(GLUED_MAX))?;
-            let end = near.find(|c: char| !c.is_alphanumeric()).unwrap_or(near.len());
-            near.get(..end).map(|letters| lower(letters).into_owned())
-        };
-        let power = match letters(rest)?.as_str() {
-            "" => Some(spaced.and_then(letters).and_then(|letters| power(&letters)).unwrap_or(0)),
-            letters => power(letters),
-        };
+        let power = power_behind(text, number)?;
         Some(UnitPlace { size: unit.size, edge, power })
     }
 
@@ -311,4 +304,19 @@ fn size(text: &str) -> Option<Size> {
     let (over, under) = text.split_once('/').unwrap_or((text, "1"));
     let size = Size { over: over.trim().parse().ok()?, under: under.trim().parse().ok()? };
     (0 < size.over && 0 < size.under && size.over < 1 << 40 && size.under < 1 << 40).then_some(size)
+}
+
+/// The power of ten of the letters behind a number: `5k`, `5 million`. `Some(None)` for letters that are no power.
+fn power_behind(text: &str, number: &Number) -> Option<Option<u32>> {
+    let rest = text.get(number.range.end..)?;
+    let spaced = rest.strip_prefix([' ', '\u{a0}', '\u{202f}']);
+    let letters = |rest: &str| {
+        let near = rest.get(..rest.floor_char_boundary(GLUED_MAX))?;
+        let end = near.find(|c: char| !c.is_alphanumeric()).unwrap_or(near.len());
+        near.get(..end).map(|letters| lower(letters).into_owned())
+    };
+    Some(match letters(rest)?.as_str() {
+        "" => Some(spaced.and_then(letters).and_then(|letters| power(&letters)).unwrap_or(0)),
+        letters => power(letters),
+    })
 }

@@ -8,6 +8,7 @@ mod beside;
 mod client;
 mod model_server;
 mod programs;
+mod served;
 #[path = "../../../../host/mapping/tests/support/shapes.rs"]
 #[expect(dead_code, reason = "a list for several programs")]
 mod shapes;
@@ -19,6 +20,7 @@ use model_server::{Clock, ModelServer};
 use portcullis_tools::setup;
 use portcullis_tools::tool::{self, cargo, say};
 use programs::MeasuredGateway;
+pub(crate) use served::run as served;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
