@@ -1,5 +1,5 @@
-//! What leaves whole or not at all: a word, a line of code, an entry of a list, a cell of a table, a JSON value, and code or a
-//! formula inside a sentence. A cut around a refused part is moved to the ends of these.
+//! What leaves whole or not at all: a word, a line of code, an entry of a list, a cell of a table, a JSON value, and
+//! code or a formula inside a sentence. A cut around a refused part is moved to the ends of these.
 
 use super::line::{Line, LineShape};
 use super::{REACH, line_start, sentences};
@@ -98,7 +98,7 @@ fn word_start(text: &str, at: usize) -> usize {
     let inside = text.get(at..).is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
     let before = text.get(near..at).unwrap_or_default();
     let word = before.trim_end_matches(char::is_alphanumeric);
-    // The letter of an escape (`\n`) is no part of a word.
+    // The letter of an escape (`\n`) does not belong to the word behind it.
     let start = if word.ends_with('\\') { at } else { near + word.len() };
     if inside && start > near || start == 0 && inside { start } else { at }
 }

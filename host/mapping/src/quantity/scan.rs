@@ -115,8 +115,8 @@ impl Scan<'_> {
         Some(QuantityHit { range: start..end, slot: 0, is_near: false, values })
     }
 
-    /// The quantity whose currency or label stands before number `at`. The numbers of a list after it share the unit. `None` if
-    /// the last of them has a unit behind it, which then measures all of them.
+    /// The quantity whose currency or label stands before number `at`. The numbers of a list after it share the unit.
+    /// `None` if the last of them has a unit behind it, which then measures all of them.
     fn measured_before(&self, slot: &QuantitySlot, at: usize, place: UnitPlace) -> Option<QuantityHit> {
         let first = self.numbers.get(at)?;
         let near = |n: &Number| {
