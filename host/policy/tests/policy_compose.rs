@@ -8,7 +8,7 @@ use portcullis_card::{CardSession, SessionConfig, SessionError};
 use portcullis_core::class::{ClassId, ClassSet};
 use portcullis_core::hex::HexBytes;
 use portcullis_core::state::AgentProfile;
-use portcullis_core::wire::{Descriptor, Opcode, ROW_NONE, Record};
+use portcullis_core::wire::{Descriptor, Opcode, ROW_NONE, Record, RecordType};
 use portcullis_gate::replay::{ReplayError, ReplayInput as Given, StreamReplayer};
 use portcullis_gate::{
     GateSettings, SaltKey, StreamEvent, StreamEventKind, StreamGovernor, StreamInput, StreamNumbers,
@@ -255,6 +255,12 @@ fn session(compiled: &CompiledPackage) -> (CardSession<ModelCard>, Arc<Mutex<Vec
     (CardSession::open(ModelCard::new(), &compiled.image, config).unwrap(), records)
 }
 
+/// Whether a record is that of a judged entry. A record without an entry has other bytes in place of the opcode.
+fn is_gate(record: &Record) -> bool {
+    let entries = [RecordType::Verdict, RecordType::Refused].map(u8::from);
+    entries.contains(&record.answer.record_type) && record.descriptor.opcode == u8::from(Opcode::Gate)
+}
+
 fn salt_key() -> SaltKey {
     SaltKey::from_bytes([3; 32])
 }
@@ -280,8 +286,7 @@ fn govern_tests(package: &PolicyPackage, compiled: &CompiledPackage) -> (Vec<Str
     governor.govern(&mut session, items, keep).unwrap();
     drop(session);
     let records = std::mem::take(&mut *records.lock().unwrap());
-    let judged = |record: &Record| record.descriptor.opcode == u8::from(Opcode::Gate);
-    (lines, records.into_iter().filter(judged).collect())
+    (lines, records.into_iter().filter(is_gate).collect())
 }
 
 #[test]
@@ -658,7 +663,7 @@ fn a_session_of_several_members_replays_each_stream_under_its_own_policy() {
     let domains: Vec<BTreeSet<u8>> = trails
         .iter()
         .map(|trail| {
-            let gates = trail.records.iter().filter(|record| record.descriptor.opcode == u8::from(Opcode::Gate));
+            let gates = trail.records.iter().filter(|record| is_gate(record));
             gates.map(|record| record.descriptor.domain).collect()
         })
         .collect();
