@@ -151,7 +151,7 @@ impl SeenText {
             let end = from.checked_add(*length).ok_or_else(wrong)?;
             let constant = self.text.get(*from..end).ok_or_else(wrong)?;
             let is_known = constants.iter().any(|known| known == constant);
-            if !is_known && !(constant == "null" && self.is_value(*from, end)) {
+            if !(is_known || constant == "null" && self.is_value(*from, end)) {
                 return Err(wrong());
             }
             said.push_str(self.text.get(at..*from).ok_or_else(wrong)?);

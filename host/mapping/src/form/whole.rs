@@ -100,7 +100,7 @@ fn word_start(text: &str, at: usize) -> usize {
     let word = before.trim_end_matches(char::is_alphanumeric);
     // The letter of an escape (`\n`) does not belong to the word behind it.
     let start = if word.ends_with('\\') { at } else { near + word.len() };
-    if inside && start > near || start == 0 && inside { start } else { at }
+    if inside && (start > near || start == 0) { start } else { at }
 }
 
 fn word_end(text: &str, at: usize) -> usize {
