@@ -136,7 +136,12 @@ fn a_redacted_json_answer_is_the_object_that_was_asked_for() {
                     assert_eq!(serde_json::from_str::<Value>(&content).ok().as_ref(), Some(value), "{}", got.body);
                     assert_eq!(finish(&got), "stop", "{}", got.body);
                 }
-                None => assert_eq!((content.as_str(), finish(&got).as_str()), (REFUSAL, "content_filter")),
+                None => {
+                    assert_eq!((content.as_str(), finish(&got).as_str()), (REFUSAL, "content_filter"));
+                    // Nothing was sent before the refusal.
+                    let constants = &got.provenance()["streams"][0]["constants"];
+                    assert_eq!(constants, &json!([[0, REFUSAL.len()]]), "{}", got.body);
+                }
             }
         }
     }

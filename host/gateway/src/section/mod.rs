@@ -364,8 +364,8 @@ impl AnswerSection {
         }
         let mut outputs = writer.outputs;
         let SectionMode::Whole(whole) = &mut self.mode else { return outputs };
-        if whole.is_sent {
-            return outputs;
+        if whole.is_over {
+            return Vec::new();
         }
         whole.outputs.append(&mut outputs);
         if self.release.end == Some(SectionEnd::Whole) && self.release.report.rejected > 0 && !whole.is_complete() {
@@ -373,10 +373,16 @@ impl AnswerSection {
         }
         match self.release.end {
             Some(SectionEnd::Whole) => {
-                whole.is_sent = true;
+                whole.is_over = true;
                 std::mem::take(&mut whole.outputs)
             }
-            Some(SectionEnd::Refused | SectionEnd::Broken) | None => Vec::new(),
+            Some(SectionEnd::Refused | SectionEnd::Broken) => {
+                whole.is_over = true;
+                whole.outputs.clear();
+                self.release.take_back();
+                Vec::new()
+            }
+            None => Vec::new(),
         }
     }
 

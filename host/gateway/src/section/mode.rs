@@ -28,9 +28,9 @@ pub(crate) struct JsonText {
     /// The document as it is judged.
     pub(super) judged: String,
     pub(super) gaps: JsonGaps,
-    /// The outputs so far, and whether they were sent.
+    /// The outputs so far, and whether they were sent or dropped.
     pub(super) outputs: Vec<GatedAnswerPart>,
-    pub(super) is_sent: bool,
+    pub(super) is_over: bool,
 }
 
 impl JsonText {
@@ -51,7 +51,7 @@ impl SectionMode {
             judged: String::new(),
             gaps,
             outputs: Vec::new(),
-            is_sent: false,
+            is_over: false,
         })
     }
 

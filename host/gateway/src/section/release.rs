@@ -239,6 +239,12 @@ impl TextRelease {
         }
     }
 
+    /// Forgets the places of outputs that the client does not get.
+    pub(super) fn take_back(&mut self) {
+        self.report.constants.clear();
+        self.written = 0;
+    }
+
     /// A constant at the end of the section's text.
     pub(super) fn constant(&mut self, text: &str) -> GatedAnswerPart {
         self.report.constants.push((self.written, text.len()));

@@ -306,7 +306,8 @@ fn size(text: &str) -> Option<Size> {
     (0 < size.over && 0 < size.under && size.over < 1 << 40 && size.under < 1 << 40).then_some(size)
 }
 
-/// The power of ten of the letters behind a number: `5k`, `5 million`. `Some(None)` for letters that are no power.
+/// The power of ten that the letters behind a number name: `5k`, `5 million`; 0 without letters, and `Some(None)` for
+/// other letters.
 fn power_behind(text: &str, number: &Number) -> Option<Option<u32>> {
     let rest = text.get(number.range.end..)?;
     let spaced = rest.strip_prefix([' ', '\u{a0}', '\u{202f}']);
